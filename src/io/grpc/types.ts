@@ -1,0 +1,92 @@
+/** The vocabulary of the gRPC server: methods, contexts, streams. Follows https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+import type { X509Certificate } from 'node:crypto';
+
+/** What ts-proto generates for every message. */
+export interface Codec<T> {
+  encode(message: T): { finish(): Uint8Array };
+  decode(input: Uint8Array): T;
+}
+
+export interface CallContext {
+  /** Request metadata, keys in lower case; `-bin` values still base64. A repeated key keeps its values joined by a comma. */
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly peer: {
+    readonly address: string;
+    /** The verified client certificate, when the server asked for one and the client presented it. */
+    readonly certificate: X509Certificate | undefined;
+  };
+  /** Aborted when the call ends for whatever reason: finished, cancelled, deadline over, connection lost, server shutting down hard. */
+  readonly signal: AbortSignal;
+}
+
+/** One bidirectional stream, in messages of raw bytes. */
+export interface ServerStream {
+  /** Request messages in order; ends when the client half-closes, throws a MeshError `cancelled` when the call is aborted. */
+  readonly requests: AsyncIterable<Uint8Array>;
+  /**
+   * Writes one message given as consecutive chunks of its bytes (so that shared parts are never copied) and resolves when
+   * the transport has taken it, so awaiting it is the back-pressure. Rejects with `cancelled` when the call is over.
+   */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+}
+
+export type Method =
+  | {
+      readonly type: 'unary';
+      /** `/package.Service/Method` */
+      readonly path: string;
+      /** Gets the request's bytes and gives the response's; throws MeshError for another status than OK. */
+      handle(request: Uint8Array, context: CallContext): Promise<Uint8Array>;
+    }
+  | {
+      readonly type: 'stream';
+      readonly path: string;
+      /** The call ends with OK when the promise resolves and with the error's status when it rejects. */
+      handle(stream: ServerStream, context: CallContext): Promise<void>;
+    };
+
+/** A unary method from its message types. */
+export function unary<Req, Res>(
+  path: string,
+  request: Codec<Req>,
+  response: Codec<Res>,
+  handler: (request: Req, context: CallContext) => Promise<Res>,
+): Method {
+  return {
+    type: 'unary',
+    path,
+    handle: async (bytes, context) => response.encode(await handler(request.decode(bytes), context)).finish(),
+  };
+}
+
+export interface GrpcServerOptions {
+  readonly methods: readonly Method[];
+  /** Bytes of one request message; a larger one ends the call with RESOURCE_EXHAUSTED. Default 4 MiB. */
+  readonly maxMessageSize?: number;
+  /** Calls at once on one connection. Default 1024. */
+  readonly maxConcurrentStreams?: number;
+  /** TLS, where the server speaks it; `certificate` is asked for every new connection, so that it can rotate. */
+  readonly tls?: {
+    readonly certificate: () => { readonly keyPem: string; readonly chainPem: string };
+    /** PEM of the roots that client certificates are checked against; absent: no client certificate is asked for. */
+    readonly clientRoots?: () => string;
+    /** Whether a connection without a client certificate is refused. Default false. */
+    readonly requireClientCertificate?: boolean;
+  };
+}
+
+export type ListenAddress =
+  | { readonly host: string; readonly port: number }
+  /** A Unix socket, created with mode 0600 (or `mode`), a stale one being removed first. */
+  | { readonly path: string; readonly mode?: number };
+
+export interface GrpcServer {
+  /** Rejects with a MeshError that names the address when it is taken or not allowed. */
+  listen(address: ListenAddress): Promise<void>;
+  /** The port really listened on (for port 0). */
+  readonly port: number;
+  /** Takes a connection that another listener accepted and that opens with the HTTP/2 preface. */
+  accept(socket: import('node:net').Socket): void;
+  /** GOAWAY to everybody, no new calls; waits for running calls for at most `graceMs`, then ends them with UNAVAILABLE. */
+  close(graceMs: number): Promise<void>;
+}

@@ -1,0 +1,34 @@
+import type { Names } from '../lib/names.ts';
+import type { ResourceKind } from './object.ts';
+
+/** Every kind the mesh reads or writes. */
+export interface Kinds {
+  readonly namespace: ResourceKind;
+  readonly service: ResourceKind;
+  readonly pod: ResourceKind;
+  readonly node: ResourceKind;
+  readonly configMap: ResourceKind;
+  readonly secret: ResourceKind;
+  readonly serviceAccount: ResourceKind;
+  readonly endpointSlice: ResourceKind;
+  readonly deployment: ResourceKind;
+  readonly policy: ResourceKind;
+  readonly meshPolicy: ResourceKind;
+}
+
+export function kindsFor(names: Names): Kinds {
+  const authn = names.authentication.apiVersion;
+  return {
+    namespace: { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },
+    service: { apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true },
+    pod: { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
+    node: { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false },
+    configMap: { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true },
+    secret: { apiVersion: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true },
+    serviceAccount: { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true },
+    endpointSlice: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true },
+    deployment: { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
+    policy: { apiVersion: authn, kind: 'Policy', plural: 'policies', namespaced: true },
+    meshPolicy: { apiVersion: authn, kind: 'MeshPolicy', plural: 'meshpolicies', namespaced: false },
+  };
+}

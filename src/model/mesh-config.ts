@@ -1,0 +1,31 @@
+import type { Duration } from '../lib/duration.ts';
+import { seconds } from '../lib/duration.ts';
+
+/** The mesh configuration file (`--meshConfig`, or key `mesh` of the ConfigMap `mesh`), parsed, with defaults filled in. */
+export interface MeshConfig {
+  /** Trust domain of SPIFFE identities. */
+  readonly trustDomain: string;
+  readonly authPolicy: 'NONE' | 'MUTUAL_TLS';
+  readonly outboundTrafficPolicy: 'REGISTRY_ONLY' | 'ALLOW_ANY';
+  /** Namespace of the control plane. */
+  readonly rootNamespace: string;
+  /** Port of the sidecar that outbound connections are redirected to. */
+  readonly proxyListenPort: number;
+  /** Port of the sidecar that inbound connections are redirected to. */
+  readonly proxyInboundListenPort: number;
+  /** To upstream hosts. */
+  readonly connectTimeout: Duration;
+  /** Path the sidecars write access logs to; empty: none. */
+  readonly accessLogFile: string;
+}
+
+export const DEFAULT_MESH_CONFIG: MeshConfig = {
+  trustDomain: 'cluster.local',
+  authPolicy: 'NONE',
+  outboundTrafficPolicy: 'REGISTRY_ONLY',
+  rootNamespace: 'mesh-system',
+  proxyListenPort: 15001,
+  proxyInboundListenPort: 15006,
+  connectTimeout: seconds(1),
+  accessLogFile: '',
+};
