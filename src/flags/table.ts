@@ -1,0 +1,60 @@
+/**
+ * Typed tables of command line flags. One table per subcommand says everything about its flags: the oclif definitions, the
+ * help, the reference pages and the type of the parsed options all come from it.
+ */
+import type { Duration } from '../lib/duration.ts';
+
+interface FlagCommon {
+  /** One line for the help, lower case, no final period. */
+  readonly summary: string;
+  /** One-letter short form. */
+  readonly char?: string;
+  readonly aliases?: readonly string[];
+  readonly hidden?: boolean;
+  /**
+   * Set on a flag whose behaviour this build does not have: giving it is refused with this reason (exit 2), so that no flag
+   * is ever parsed and ignored. For a bool only `true` is refused.
+   */
+  readonly refused?: string;
+}
+
+export type FlagSpec =
+  | (FlagCommon & { readonly type: 'string'; readonly default: string; readonly options?: readonly string[] })
+  | (FlagCommon & { readonly type: 'bool'; readonly default: boolean })
+  | (FlagCommon & { readonly type: 'int' | 'uint'; readonly default: number; readonly min?: number; readonly max?: number })
+  | (FlagCommon & { readonly type: 'uint16' | 'float32'; readonly default: number })
+  | (FlagCommon & { readonly type: 'duration'; readonly default: Duration })
+  /** Comma-separated and repeatable, as pflag's StringSlice. */
+  | (FlagCommon & { readonly type: 'stringSlice'; readonly default: readonly string[] })
+  /** Repeatable, commas kept, as pflag's StringArray. */
+  | (FlagCommon & { readonly type: 'stringArray'; readonly default: readonly string[] });
+
+export type FlagTable = Readonly<Record<string, FlagSpec>>;
+
+type ValueOf<S extends FlagSpec> = S extends { type: 'string'; options: readonly (infer O)[] }
+  ? O
+  : S extends { type: 'string' }
+    ? string
+    : S extends { type: 'bool' }
+      ? boolean
+      : S extends { type: 'duration' }
+        ? Duration
+        : S extends { type: 'stringSlice' | 'stringArray' }
+          ? readonly string[]
+          : number;
+
+/** The parsed options of a table: every flag has its value, given or default. */
+export type OptionsOf<T extends FlagTable> = { readonly [Name in keyof T]: ValueOf<T[Name]> };
+
+/** What a command hands to its component: the options, and which of them the user really gave. */
+export interface Invocation<T extends FlagTable> {
+  readonly options: OptionsOf<T>;
+  readonly given: ReadonlySet<keyof T>;
+  /** Positional arguments. */
+  readonly args: readonly string[];
+}
+
+/** Keeps the literal types of a table. */
+export function flagTable<const T extends FlagTable>(table: T): T {
+  return table;
+}
