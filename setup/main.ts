@@ -1,0 +1,100 @@
+/** The set-up, step by step, and what comes after it. Every step is skipped when it is up to date. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { bundleStep } from './bundle.ts';
+import { envoyStep } from './envoy.ts';
+import { protoStep } from './proto.ts';
+import { schemasStep } from './schemas.ts';
+import { runStep } from './step.ts';
+import { ensureSystemPackages } from './system.ts';
+
+const BIOME = 'node_modules/@biomejs/cli-linux-x64/biome';
+const MESH = 'bin/mesh';
+
+/** The programs that npm packages bring come first, Node 24 among them. */
+const env = { ...process.env, PATH: `${join(process.cwd(), 'node_modules/.bin')}:${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
+
+/** Runs a program with this terminal; gives its exit code. */
+function run(program: string, args: readonly string[], extra: Readonly<Record<string, string>> = {}): Promise<number> {
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...env, ...extra } });
+  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on('SIGINT', forward).on('SIGTERM', forward);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 1));
+  });
+}
+
+async function build(): Promise<void> {
+  await runStep(protoStep);
+  await runStep(schemasStep);
+  await runStep(bundleStep);
+}
+
+async function setUp(): Promise<void> {
+  ensureSystemPackages();
+  await build();
+  await runStep(envoyStep(process.env));
+}
+
+async function inOrder(commands: readonly (readonly [string, readonly string[]])[]): Promise<number> {
+  for (const [program, args] of commands) {
+    const code = await run(program, args);
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+const CHECKS = [
+  [BIOME, ['check', '--error-on-warnings']],
+  ['node_modules/.bin/tsc', ['-p', '.']],
+  ['node_modules/.bin/depcruise', ['--config', '.dependency-cruiser.cjs', '--output-type', 'err', 'src']],
+] as const;
+
+const mocha = (args: readonly string[]): Promise<number> => run('node_modules/.bin/mocha', args);
+
+const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+  setup: async () => {
+    await setUp();
+    return 0;
+  },
+  build: async () => {
+    await build();
+    return 0;
+  },
+  start: async (args) => {
+    await setUp();
+    return run(MESH, ['lab', 'demo', ...args]);
+  },
+  check: async () => {
+    await build();
+    return inOrder(CHECKS);
+  },
+  test: async (args) => {
+    await setUp();
+    const checked = await inOrder(CHECKS);
+    if (checked !== 0) return checked;
+    return mocha(['--reporter', 'setup/mocha-reporter.cjs', ...args]);
+  },
+  golden: async () => {
+    await build();
+    return run('node_modules/.bin/mocha', ['test/unit/**/*.test.ts'], { UPDATE_GOLDEN: '1' });
+  },
+  bench: async (args) => {
+    await setUp();
+    return run(process.execPath, ['bench/main.ts', ...args]);
+  },
+};
+
+const [target = '', ...args] = process.argv.slice(2);
+const action = TARGETS[target];
+if (action === undefined) {
+  process.stderr.write(`setup: there is no target "${target}"; it is one of ${Object.keys(TARGETS).join(', ')}\n`);
+  process.exit(2);
+}
+try {
+  process.exitCode = await action(args);
+} catch (error) {
+  process.stderr.write(`\nsetup: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
