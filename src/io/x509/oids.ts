@@ -1,0 +1,20 @@
+/** Object identifiers of X.509 (RFC 5280), PKCS#10 (RFC 2985) and the signature algorithms (RFC 4055, RFC 5758). */
+export const OID = {
+  organization: '2.5.4.10',
+  commonName: '2.5.4.3',
+  extensionRequest: '1.2.840.113549.1.9.14',
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  authorityKeyIdentifier: '2.5.29.35',
+  extendedKeyUsage: '2.5.29.37',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+  sha256WithRsa: '1.2.840.113549.1.1.11',
+  sha384WithRsa: '1.2.840.113549.1.1.12',
+  sha512WithRsa: '1.2.840.113549.1.1.13',
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  ecdsaWithSha384: '1.2.840.10045.4.3.3',
+  ecdsaWithSha512: '1.2.840.10045.4.3.4',
+} as const;
