@@ -16,16 +16,25 @@ interface FlagCommon {
    * is ever parsed and ignored. For a bool only `true` is refused.
    */
   readonly refused?: string;
+  /** Environment variable that stands in for the flag when the flag is not given. */
+  readonly env?: string;
+}
+
+/** A flag that takes one of a few words; some of them may not be supported by this build. */
+interface Choice {
+  readonly options?: readonly string[];
+  /** Values that are known but refused, each with the reason. */
+  readonly refusedValues?: Readonly<Record<string, string>>;
 }
 
 export type FlagSpec =
-  | (FlagCommon & { readonly type: 'string'; readonly default: string; readonly options?: readonly string[] })
+  | (FlagCommon & Choice & { readonly type: 'string'; readonly default: string })
   | (FlagCommon & { readonly type: 'bool'; readonly default: boolean })
   | (FlagCommon & { readonly type: 'int' | 'uint'; readonly default: number; readonly min?: number; readonly max?: number })
   | (FlagCommon & { readonly type: 'uint16' | 'float32'; readonly default: number })
   | (FlagCommon & { readonly type: 'duration'; readonly default: Duration })
   /** Comma-separated and repeatable, as pflag's StringSlice. */
-  | (FlagCommon & { readonly type: 'stringSlice'; readonly default: readonly string[] })
+  | (FlagCommon & Choice & { readonly type: 'stringSlice'; readonly default: readonly string[] })
   /** Repeatable, commas kept, as pflag's StringArray. */
   | (FlagCommon & { readonly type: 'stringArray'; readonly default: readonly string[] });
 
@@ -52,6 +61,17 @@ export interface Invocation<T extends FlagTable> {
   readonly given: ReadonlySet<keyof T>;
   /** Positional arguments. */
   readonly args: readonly string[];
+}
+
+/** A positional argument of a command. */
+export interface ArgSpec {
+  /** As the usage line shows it, such as `SERVICE[.NS]`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly required?: boolean;
+  /** Takes all the words that are left; only for the last one. */
+  readonly variadic?: boolean;
+  readonly options?: readonly string[];
 }
 
 /** Keeps the literal types of a table. */

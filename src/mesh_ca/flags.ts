@@ -1,0 +1,128 @@
+import { loggingFlags } from '../flags/logging.ts';
+import { flagTable } from '../flags/table.ts';
+import { milliseconds, seconds } from '../lib/duration.ts';
+
+const HOUR = 3600;
+const UPSTREAM_REFUSED = 'an upstream certificate authority is not supported by this build yet';
+const LIVENESS_REFUSED = 'the liveness file is not supported by this build yet; use the gRPC health service of --grpc-port';
+const KUBERNETES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
+
+/** The flags of `mesh_ca` itself, which starts the certificate authority. */
+export const caFlags = flagTable({
+  ...loggingFlags,
+  'append-dns-names': {
+    type: 'bool',
+    default: false,
+    summary: 'append DNS names to certificates for webhook services',
+    refused: KUBERNETES_REFUSED,
+  },
+  'cert-chain': { type: 'string', default: '', summary: 'certificate chain file path' },
+  'citadel-storage-namespace': {
+    type: 'string',
+    default: 'mesh-system',
+    summary: 'namespace where the CA pods run; unused when an explicit file or other storage is specified',
+  },
+  'grpc-host-identities': {
+    type: 'string',
+    default: 'mesh-citadel',
+    summary: 'comma-separated hostnames of the CA server',
+  },
+  'grpc-hostname': { type: 'string', default: 'mesh-citadel', summary: 'hostname of the gRPC server' },
+  'grpc-port': {
+    type: 'int',
+    default: 8060,
+    min: 0,
+    max: 65535,
+    summary: 'gRPC port; when 0 the CA serves no gRPC requests',
+  },
+  'key-size': { type: 'int', default: 2048, summary: 'size of generated private keys, in bits' },
+  'orch-config': {
+    type: 'string',
+    aliases: ['kubeconfig'],
+    default: '',
+    summary: 'directory of manifests, or client configuration file; required outside the orchestrator',
+  },
+  'listened-namespace': {
+    type: 'string',
+    default: '',
+    summary: 'namespace the CA listens to; when unset ${NAMESPACE} is used; when neither is set all namespaces',
+    refused: KUBERNETES_REFUSED,
+  },
+  'liveness-probe-interval': {
+    type: 'duration',
+    default: milliseconds(0),
+    summary: 'interval of updating the liveness file',
+    refused: LIVENESS_REFUSED,
+  },
+  'liveness-probe-path': {
+    type: 'string',
+    default: '',
+    summary: 'liveness file path',
+    refused: LIVENESS_REFUSED,
+  },
+  'max-workload-cert-ttl': {
+    type: 'duration',
+    default: seconds(2160 * HOUR),
+    summary: 'max TTL of issued workload certificates',
+  },
+  org: { type: 'string', default: '', summary: 'organization for the certificate' },
+  'probe-check-interval': {
+    type: 'duration',
+    default: seconds(30),
+    summary: 'interval of checking CA liveness',
+    refused: LIVENESS_REFUSED,
+  },
+  'requested-ca-cert-ttl': {
+    type: 'duration',
+    default: seconds(8760 * HOUR),
+    summary: 'requested TTL for the workload',
+    refused: UPSTREAM_REFUSED,
+  },
+  'root-cert': { type: 'string', default: '', summary: 'root certificate path' },
+  'self-signed-ca': {
+    type: 'bool',
+    default: false,
+    summary: 'use an auto-generated self-signed CA certificate; --signing-cert and --signing-key are then ignored',
+  },
+  'self-signed-ca-cert-ttl': {
+    type: 'duration',
+    default: seconds(8760 * HOUR),
+    summary: 'TTL of the self-signed CA root certificate',
+  },
+  'self-signed-ca-org': {
+    type: 'string',
+    default: 'k8s.cluster.local',
+    summary: 'issuer organization of the self-signed CA certificate',
+  },
+  'sign-ca-certs': {
+    type: 'bool',
+    default: false,
+    summary: 'whether the CA signs certificates for other CAs',
+    refused: 'signing certificates of other authorities is not supported by this build yet',
+  },
+  'signing-cert': { type: 'string', default: '', summary: 'CA signing certificate path' },
+  'signing-key': { type: 'string', default: '', summary: 'CA signing key path' },
+  'upstream-ca-address': {
+    type: 'string',
+    default: '',
+    summary: 'IP:port of an upstream CA; when set the CA relies on it to provision its own certificate',
+    refused: UPSTREAM_REFUSED,
+  },
+  'workload-cert-grace-period-ratio': {
+    type: 'float32',
+    default: 0.5,
+    summary: 'rotation grace period as a ratio of workload certificate TTL',
+  },
+  'workload-cert-min-grace-period': {
+    type: 'duration',
+    default: seconds(600),
+    summary: 'minimum rotation grace period',
+  },
+  'workload-cert-ttl': {
+    type: 'duration',
+    default: seconds(2160 * HOUR),
+    summary: 'TTL of issued workload certificates',
+  },
+});
+
+export type CaFlags = typeof caFlags;

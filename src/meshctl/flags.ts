@@ -1,0 +1,92 @@
+import { flagTable } from '../flags/table.ts';
+
+const storeFlags = flagTable({
+  orchconfig: {
+    type: 'string',
+    aliases: ['kubeconfig'],
+    env: 'MESH_ORCHCONFIG',
+    default: '',
+    summary: 'directory of manifests, or client configuration file, to work on',
+  },
+});
+
+const namespaceFlags = flagTable({
+  namespace: {
+    type: 'string',
+    char: 'n',
+    default: '',
+    summary: 'namespace of objects that name none themselves; when unset "default"',
+  },
+});
+
+const filenameFlags = flagTable({
+  filename: {
+    type: 'stringArray',
+    char: 'f',
+    default: [],
+    summary: 'file or directory of manifests, or - for standard input; repeatable',
+  },
+});
+
+/** The flags of the commands that take manifests: create, replace, apply. */
+export const writeFlags = flagTable({ ...storeFlags, ...namespaceFlags, ...filenameFlags });
+
+/** The flags of `meshctl delete`: objects are named by manifests or by TYPE and NAME. */
+export const deleteFlags = flagTable({ ...storeFlags, ...namespaceFlags, ...filenameFlags });
+
+/** The flags of `meshctl get`. */
+export const getFlags = flagTable({
+  ...storeFlags,
+  ...namespaceFlags,
+  'all-namespaces': { type: 'bool', char: 'A', default: false, summary: 'list the objects of every namespace' },
+  output: {
+    type: 'string',
+    char: 'o',
+    default: 'table',
+    options: ['table', 'yaml', 'json'],
+    summary: 'form of the output',
+  },
+});
+
+/** The flags of `meshctl explain`. */
+export const explainFlags = flagTable({
+  ...storeFlags,
+  ...namespaceFlags,
+  domain: { type: 'string', default: 'cluster.local', summary: 'DNS domain suffix of services' },
+  meshConfig: { type: 'string', default: '', summary: 'mesh configuration file; when unset the ConfigMap `mesh` is read' },
+  output: { type: 'string', char: 'o', default: 'text', options: ['text', 'json'], summary: 'form of the output' },
+});
+
+/** The flags of `meshctl inject`. */
+export const injectFlags = flagTable({
+  ...storeFlags,
+  ...namespaceFlags,
+  ...filenameFlags,
+  force: { type: 'bool', default: false, summary: 'inject also where an annotation says not to' },
+  injectConfig: {
+    type: 'string',
+    default: '',
+    summary: 'injection configuration and template file; when unset the built-in one is used',
+  },
+  meshConfig: { type: 'string', default: '', summary: 'mesh configuration file; when unset a default mesh is used' },
+  includeIPRanges: {
+    type: 'stringSlice',
+    default: ['*'],
+    summary: 'CIDR ranges whose outbound traffic goes through the sidecar; * means all',
+  },
+  excludeIPRanges: {
+    type: 'stringSlice',
+    default: [],
+    summary: 'CIDR ranges whose outbound traffic does not go through the sidecar',
+  },
+  includeInboundPorts: {
+    type: 'stringSlice',
+    default: ['*'],
+    summary: 'inbound ports that go through the sidecar; * means all',
+  },
+  excludeInboundPorts: {
+    type: 'stringSlice',
+    default: [],
+    summary: 'inbound ports that do not go through the sidecar',
+  },
+});

@@ -1,0 +1,95 @@
+import { loggingFlags } from '../flags/logging.ts';
+import { ORCHESTRATOR_KIND, REFUSED_REGISTRY_KINDS, REGISTRY_KINDS } from '../flags/registries.ts';
+import { flagTable } from '../flags/table.ts';
+import { seconds } from '../lib/duration.ts';
+
+const CLUSTER_REGISTRIES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
+
+/** The flags of `pilot-discovery discovery`. */
+export const discoveryFlags = flagTable({
+  ...loggingFlags,
+  appNamespace: {
+    type: 'string',
+    char: 'a',
+    default: '',
+    summary: 'restricts the namespace the controller manages; when unset all namespaces are watched',
+  },
+  cfConfig: {
+    type: 'string',
+    default: '',
+    summary: 'cloud-platform config file',
+    refused: 'the CloudFoundry registry is not supported by this build yet',
+  },
+  clusterRegistriesConfigMap: {
+    type: 'string',
+    default: '',
+    summary: 'config map for the clusters config store',
+    refused: CLUSTER_REGISTRIES_REFUSED,
+  },
+  clusterRegistriesNamespace: {
+    type: 'string',
+    default: '',
+    summary: 'namespace of that config map',
+    refused: CLUSTER_REGISTRIES_REFUSED,
+  },
+  configDir: {
+    type: 'string',
+    default: '',
+    summary: 'directory watched for config files; when given the files are the config source instead of a resource client',
+  },
+  discovery_cache: {
+    type: 'bool',
+    default: false,
+    summary: 'enable caching of discovery responses',
+    refused: 'caches the answers of REST discovery, which this build does not serve yet',
+  },
+  domain: { type: 'string', default: 'cluster.local', summary: 'DNS domain suffix' },
+  grpcAddr: { type: 'string', default: ':15010', summary: 'gRPC address' },
+  orchconfig: {
+    type: 'string',
+    aliases: ['kubeconfig'],
+    default: '',
+    summary: 'directory of manifests, or client configuration file, to use instead of in-cluster configuration',
+  },
+  meshConfig: {
+    type: 'string',
+    default: '/etc/mesh/config/mesh',
+    summary: 'mesh configuration file; when not specified a default mesh is used',
+  },
+  monitoringPort: {
+    type: 'int',
+    default: 9093,
+    min: 0,
+    max: 65535,
+    summary: 'HTTP port for self-monitoring information',
+  },
+  namespace: {
+    type: 'string',
+    char: 'n',
+    default: '',
+    summary: 'namespace where the controller resides; when unset ${POD_NAMESPACE} is used',
+  },
+  port: { type: 'int', default: 8080, min: 0, max: 65535, summary: 'discovery service port' },
+  profile: {
+    type: 'bool',
+    default: false,
+    summary: 'enable profiling at host:port/debug/pprof',
+    refused: 'profiling over HTTP is not supported by this build yet',
+  },
+  registries: {
+    type: 'stringSlice',
+    default: [ORCHESTRATOR_KIND],
+    options: REGISTRY_KINDS,
+    refusedValues: REFUSED_REGISTRY_KINDS,
+    summary: 'comma-separated platform registries to read',
+  },
+  resync: { type: 'duration', default: seconds(60), summary: 'controller resync interval' },
+  webhookEndpoint: {
+    type: 'string',
+    default: '',
+    summary: 'webhook API endpoint; supports http://<sockethost> and unix:///<absolute_socket_path>',
+    refused: 'webhooks that see discovery responses are not supported by this build yet',
+  },
+});
+
+export type DiscoveryFlags = typeof discoveryFlags;
