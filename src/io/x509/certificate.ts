@@ -1,0 +1,100 @@
+/** Encodes and signs certificates (RFC 5280) from a template. */
+import { createHash, type KeyObject } from 'node:crypto';
+import {
+  bitString,
+  boolean,
+  type Der,
+  explicit,
+  implicit,
+  namedBits,
+  objectIdentifier,
+  octetString,
+  sequence,
+  time,
+  unsignedInteger,
+} from './der.ts';
+import { publicKeyDer } from './key.ts';
+import { encodeAltNames, encodeSubject, isEmptySubject } from './names.ts';
+import { OID } from './oids.ts';
+import { signDer, signingAlgorithm } from './signature.ts';
+import type { CertificateTemplate, CertificateUse } from './template.ts';
+
+/** Who signs: the name and key identifier as its own certificate has them, and its private key. */
+export interface IssuerKey {
+  readonly subjectDer: Uint8Array;
+  readonly keyId: Uint8Array | undefined;
+  readonly privateKey: KeyObject;
+}
+
+const VERSION_3 = explicit(0, unsignedInteger(Uint8Array.of(2)));
+const USAGE_BITS = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, crlSign: 6 } as const;
+
+/** The signed certificate as DER. */
+export async function signCertificate(template: CertificateTemplate, issuer: IssuerKey): Promise<Uint8Array> {
+  const { identifier, hash } = signingAlgorithm(issuer.privateKey);
+  const tbs = encodeToBeSigned(template, issuer, identifier);
+  return sequence(tbs, identifier, bitString(await signDer(hash, tbs, issuer.privateKey)));
+}
+
+/** A certificate signed with its own key. */
+export function signRoot(template: CertificateTemplate, privateKey: KeyObject): Promise<Uint8Array> {
+  const subjectDer = encodeSubject(template.subject);
+  return signCertificate(template, { subjectDer, keyId: keyIdOf(publicKeyDer(template.publicKey)), privateKey });
+}
+
+/** A key identifier: the leftmost 160 bits of SHA-256 over the SubjectPublicKeyInfo (RFC 7093, 2.4, shortened as in 2.1). */
+export function keyIdOf(spki: Uint8Array): Uint8Array {
+  return createHash('sha256').update(spki).digest().subarray(0, 20);
+}
+
+function encodeToBeSigned(template: CertificateTemplate, issuer: IssuerKey, algorithm: Der): Der {
+  const spki = publicKeyDer(template.publicKey);
+  return sequence(
+    VERSION_3,
+    unsignedInteger(template.serial),
+    algorithm,
+    issuer.subjectDer,
+    sequence(time(template.notBefore), time(template.notAfter)),
+    encodeSubject(template.subject),
+    spki,
+    explicit(3, sequence(...extensions(template, spki, issuer.keyId))),
+  );
+}
+
+function extensions(template: CertificateTemplate, spki: Uint8Array, issuerKeyId: Uint8Array | undefined): readonly Der[] {
+  const list = [
+    extension(OID.keyUsage, true, namedBits(keyUsage(template))),
+    extension(OID.basicConstraints, true, basicConstraints(template.use)),
+    extension(OID.subjectKeyIdentifier, false, octetString(keyIdOf(spki))),
+  ];
+  if (template.use.type === 'tls') list.push(extension(OID.extendedKeyUsage, false, extendedKeyUsage(template.use)));
+  if (issuerKeyId !== undefined) list.push(extension(OID.authorityKeyIdentifier, false, sequence(implicit(0, issuerKeyId))));
+  if (template.names.length > 0) {
+    list.push(extension(OID.subjectAltName, isEmptySubject(template.subject), encodeAltNames(template.names)));
+  }
+  return list;
+}
+
+function extension(oid: string, critical: boolean, value: Der): Der {
+  const flag = critical ? [boolean(true)] : [];
+  return sequence(objectIdentifier(oid), ...flag, octetString(value));
+}
+
+/** Key encipherment is a use of RSA keys only. */
+function keyUsage(template: CertificateTemplate): readonly number[] {
+  if (template.use.type === 'ca') return [USAGE_BITS.keyCertSign, USAGE_BITS.crlSign];
+  const isRsa = template.publicKey.asymmetricKeyType === 'rsa';
+  return isRsa ? [USAGE_BITS.digitalSignature, USAGE_BITS.keyEncipherment] : [USAGE_BITS.digitalSignature];
+}
+
+function basicConstraints(use: CertificateUse): Der {
+  if (use.type === 'tls') return sequence();
+  return use.pathLength === undefined
+    ? sequence(boolean(true))
+    : sequence(boolean(true), unsignedInteger(Uint8Array.of(use.pathLength)));
+}
+
+function extendedKeyUsage(use: { readonly server: boolean; readonly client: boolean }): Der {
+  const purposes = [use.server ? OID.serverAuth : undefined, use.client ? OID.clientAuth : undefined];
+  return sequence(...purposes.filter((oid) => oid !== undefined).map(objectIdentifier));
+}
