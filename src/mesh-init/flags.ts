@@ -56,6 +56,7 @@ export const initFlags = flagTable({
   },
   'include-outbound-ports': {
     type: 'stringSlice',
+    char: 'q',
     default: [],
     summary: 'outbound ports that are redirected whatever the address',
   },
