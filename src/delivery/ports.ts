@@ -61,4 +61,9 @@ export type DeliveryEvent =
       readonly nonce: string;
       readonly message: string;
     }
-  | { readonly type: 'timed_out'; readonly streamId: number; readonly typeUrl: TypeUrl };
+  | { readonly type: 'timed_out'; readonly streamId: number; readonly typeUrl: TypeUrl }
+  /**
+   * The stream has caught up with a snapshot: of every type it subscribes to, the content of that snapshot is acknowledged
+   * (or it did not differ from what was acknowledged before). Not reported while a rejected or unacknowledged response stands.
+   */
+  | { readonly type: 'current'; readonly streamId: number; readonly sequence: number };

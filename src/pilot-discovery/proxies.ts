@@ -1,0 +1,88 @@
+import type { DeliveryEvent, ProxyNode, TypeUrl } from '../delivery/ports.ts';
+
+/** What one connected proxy has been sent of one resource type. */
+export interface TypeStatus {
+  readonly sent: { readonly version: string; readonly nonce: string } | undefined;
+  readonly acked: { readonly version: string; readonly nonce: string } | undefined;
+  /** The last rejection, until something newer is acknowledged. */
+  readonly rejected: { readonly version: string; readonly message: string } | undefined;
+}
+
+export interface ConnectedProxy {
+  readonly streamId: number;
+  readonly node: ProxyNode;
+  readonly connectedAt: Date;
+  readonly types: ReadonlyMap<TypeUrl, TypeStatus>;
+  /** The newest snapshot that the proxy has acknowledged everything of. */
+  readonly sequence: number;
+}
+
+const NOTHING: TypeStatus = { sent: undefined, acked: undefined, rejected: undefined };
+
+interface Entry {
+  readonly streamId: number;
+  readonly node: ProxyNode;
+  readonly connectedAt: Date;
+  readonly types: Map<TypeUrl, TypeStatus>;
+  sequence: number;
+}
+
+/** The proxies connected now and how far each one is, from what delivery reports. */
+export class Proxies {
+  readonly #now: () => Date;
+  readonly #streams = new Map<number, Entry>();
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  observe(event: DeliveryEvent): void {
+    if (event.type === 'connected') {
+      const { streamId, node } = event;
+      this.#streams.set(streamId, { streamId, node, connectedAt: this.#now(), types: new Map(), sequence: 0 });
+      return;
+    }
+    if (event.type === 'disconnected') {
+      this.#streams.delete(event.streamId);
+      return;
+    }
+    const entry = this.#streams.get(event.streamId);
+    if (entry === undefined) return;
+    if (event.type === 'current') entry.sequence = Math.max(entry.sequence, event.sequence);
+    else entry.types.set(event.typeUrl, next(entry.types.get(event.typeUrl) ?? NOTHING, event));
+  }
+
+  get(streamId: number): ConnectedProxy | undefined {
+    return this.#streams.get(streamId);
+  }
+
+  /** Sorted by proxy id. */
+  list(): readonly ConnectedProxy[] {
+    return [...this.#streams.values()].sort((a, b) => (a.node.id < b.node.id ? -1 : a.node.id > b.node.id ? 1 : a.streamId - b.streamId));
+  }
+
+  /** The proxies with that id: the whole node id, or the `pod.namespace` part of it. */
+  find(id: string): readonly ConnectedProxy[] {
+    return this.list().filter(({ node }) => node.id === id || workloadOf(node.id) === id);
+  }
+}
+
+/** `pod.namespace` of a node id `type~ip~pod.namespace~domain`; the id itself when it has another form. */
+export function workloadOf(nodeId: string): string {
+  return nodeId.split('~')[2] ?? nodeId;
+}
+
+type TypeEvent = Extract<DeliveryEvent, { readonly typeUrl: TypeUrl }>;
+
+function next(status: TypeStatus, event: TypeEvent): TypeStatus {
+  switch (event.type) {
+    case 'sent':
+      return { ...status, sent: { version: event.version, nonce: event.nonce } };
+    case 'acked':
+      return { ...status, acked: { version: event.version, nonce: event.nonce }, rejected: undefined };
+    case 'nacked':
+      return { ...status, rejected: { version: event.version, message: event.message } };
+    case 'timed_out':
+      return status;
+  }
+}
