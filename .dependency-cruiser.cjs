@@ -7,6 +7,7 @@ const layers = {
   io: ['io', 'lib', '#gen'],
   model: ['model', 'lib'],
   policy: ['policy', 'model', 'lib'],
+  injection: ['injection', 'model', 'lib'],
   xds: ['xds', 'policy', 'model', 'lib', '#gen'],
   sources: ['sources', 'model', 'io', 'lib'],
   delivery: ['delivery', 'io', 'lib', '#gen'],
@@ -39,9 +40,9 @@ module.exports = {
     ...componentRules,
     {
       name: 'pure',
-      comment: 'model, policy and xds use no Node module',
+      comment: 'model, policy, xds and injection use no Node module',
       severity: 'error',
-      from: { path: '^src/(model|policy|xds)/' },
+      from: { path: '^src/(model|policy|xds|injection)/' },
       to: { dependencyTypes: ['core'] },
     },
     {

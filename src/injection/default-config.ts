@@ -1,0 +1,193 @@
+import { DEFAULT_SETTINGS } from './settings.ts';
+import { printYaml } from './yaml.ts';
+
+/**
+ * The built-in template. Its variables: `settings` (settings.ts), `pod` (name, namespace, labels, annotations,
+ * serviceAccountName), `mesh` (the mesh configuration) and `names.domain`.
+ *
+ * The init container comes after the pod's own ones, which so still reach the network while no proxy runs yet. The proxy
+ * comes first of the containers: the kubelet starts them in order, so that the proxy has a head start.
+ */
+const TEMPLATE = `\
+initContainers:
+- name: mesh-init
+  image: {{ settings.initImage }}
+  imagePullPolicy: {{ settings.imagePullPolicy }}
+  args:
+  - "-p"
+  - "{{ mesh.proxyListenPort }}"
+  - "-z"
+  - "{{ mesh.proxyInboundListenPort }}"
+  - "-u"
+  - "1337"
+  - "-g"
+  - "1337"
+  - "-m"
+  - {{ settings.interceptionMode }}
+  - "-i"
+  - {{ settings.includeOutboundIPRanges }}
+  - "-x"
+  - {{ settings.excludeOutboundIPRanges }}
+  - "-b"
+  - {{ settings.includeInboundPorts }}
+  - "-d"
+  {%- if settings.excludeInboundPorts == "" %}
+  - "15020,15090"
+  {%- else %}
+  - "15020,15090,{{ settings.excludeInboundPorts }}"
+  {%- endif %}
+  {%- if settings.excludeOutboundPorts != "" %}
+  - --exclude-outbound-ports
+  - {{ settings.excludeOutboundPorts }}
+  {%- endif %}
+  securityContext:
+    runAsUser: 0
+    runAsGroup: 0
+    runAsNonRoot: false
+    privileged: false
+    allowPrivilegeEscalation: false
+    capabilities:
+      drop: [ALL]
+      add: [NET_ADMIN, NET_RAW]
+containers:
+- name: mesh-proxy
+  image: {{ settings.proxyImage }}
+  imagePullPolicy: {{ settings.imagePullPolicy }}
+  args:
+  - proxy
+  - --bootstrapv2
+  - --configPath
+  - /etc/mesh/proxy
+  - --binaryPath
+  - /usr/local/bin/proxy
+  - --serviceCluster
+  - {{ pod.labels.app | default: "mesh-proxy" }}
+  - --discoveryAddress
+  - {{ settings.discoveryAddress }}
+  - --caAddress
+  - {{ settings.caAddress }}
+  - --controlPlaneAuthPolicy
+  - {{ settings.controlPlaneAuthPolicy }}
+  - --proxyAdminPort
+  - "15000"
+  - --statusPort
+  - "15020"
+  - --proxyLogLevel
+  - {{ settings.logLevel }}
+  - --concurrency
+  - {{ settings.concurrency }}
+  env:
+  - name: POD_NAME
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.name
+  - name: POD_NAMESPACE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.namespace
+  - name: INSTANCE_IP
+    valueFrom:
+      fieldRef:
+        fieldPath: status.podIP
+  - name: INSTANCE_IPS
+    valueFrom:
+      fieldRef:
+        fieldPath: status.podIPs
+  - name: SERVICE_ACCOUNT
+    valueFrom:
+      fieldRef:
+        fieldPath: spec.serviceAccountName
+  - name: MESH_META_INTERCEPTION_MODE
+    value: {{ settings.interceptionMode }}
+  ports:
+  - name: http-envoy-prom
+    containerPort: 15090
+    protocol: TCP
+  readinessProbe:
+    httpGet:
+      path: /healthz/ready
+      port: 15020
+    initialDelaySeconds: 1
+    periodSeconds: 2
+    timeoutSeconds: 3
+    failureThreshold: 30
+  resources:
+    {%- if settings.proxyCPU != "" or settings.proxyMemory != "" %}
+    requests:
+      {%- if settings.proxyCPU != "" %}
+      cpu: {{ settings.proxyCPU }}
+      {%- endif %}
+      {%- if settings.proxyMemory != "" %}
+      memory: {{ settings.proxyMemory }}
+      {%- endif %}
+    {%- endif %}
+    {%- if settings.proxyCPULimit != "" or settings.proxyMemoryLimit != "" %}
+    limits:
+      {%- if settings.proxyCPULimit != "" %}
+      cpu: {{ settings.proxyCPULimit }}
+      {%- endif %}
+      {%- if settings.proxyMemoryLimit != "" %}
+      memory: {{ settings.proxyMemoryLimit }}
+      {%- endif %}
+    {%- endif %}
+  securityContext:
+    runAsUser: 1337
+    runAsGroup: 1337
+    runAsNonRoot: true
+    privileged: false
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities:
+      drop: [ALL]
+  volumeMounts:
+  - name: mesh-envoy
+    mountPath: /etc/mesh/proxy
+  - name: mesh-podinfo
+    mountPath: /etc/mesh/pod
+    readOnly: true
+  - name: mesh-token
+    mountPath: /var/run/secrets/tokens
+    readOnly: true
+  - name: mesh-ca-root-cert
+    mountPath: /var/run/secrets/mesh
+    readOnly: true
+volumes:
+- name: mesh-envoy
+  emptyDir:
+    medium: Memory
+- name: mesh-podinfo
+  downwardAPI:
+    items:
+    - path: labels
+      fieldRef:
+        fieldPath: metadata.labels
+    - path: annotations
+      fieldRef:
+        fieldPath: metadata.annotations
+- name: mesh-token
+  projected:
+    sources:
+    - serviceAccountToken:
+        path: mesh-token
+        audience: mesh-ca
+        expirationSeconds: 43200
+- name: mesh-ca-root-cert
+  configMap:
+    name: mesh-ca-root-cert
+# The token is readable by the proxy's group.
+securityContext:
+  fsGroup: 1337
+# The order of containers changes what kubectl exec and logs take when none is named.
+annotations:
+  kubectl.kubernetes.io/default-container: {{ pod.defaultContainer }}
+`;
+
+/** The injection configuration that holds when none is given, as the YAML document that parseInjectionConfig reads. */
+export const DEFAULT_INJECTION_CONFIG: string = printYaml({
+  policy: 'enabled',
+  neverInjectSelector: [],
+  alwaysInjectSelector: [],
+  imagePullSecrets: [],
+  values: DEFAULT_SETTINGS,
+  template: TEMPLATE,
+});

@@ -1,0 +1,108 @@
+import { MeshError, type Problem } from '../lib/errors.ts';
+import type { Names } from '../lib/names.ts';
+import type { MeshConfig } from '../model/mesh-config.ts';
+import { addSidecar, refuseCollisions, withPullSecrets } from './add-sidecar.ts';
+import type { InjectionConfig } from './config.ts';
+import { type PodNamespace, shouldInject } from './decision.ts';
+import { readOverlay } from './overlay.ts';
+import { diff, type JsonPatch } from './patch.ts';
+import { annotationsOf, labelsOf, type NamedItem, type PodManifest, type PodSpec, requirePod } from './pod.ts';
+import { type Settings, settingsForPod } from './settings.ts';
+import { parseStatus, withoutInjected } from './status.ts';
+import { type CompiledTemplate, compileTemplate } from './template.ts';
+
+/** Everything that injection into any pod needs; made once per configuration, since compiling the template costs most. */
+export interface InjectionContext {
+  readonly names: Names;
+  readonly config: InjectionConfig;
+  readonly mesh: MeshConfig;
+  readonly template: CompiledTemplate;
+  /** Hash of the template. */
+  readonly version: string;
+}
+
+export type InjectionResult =
+  | { readonly type: 'injected'; readonly pod: PodManifest; readonly patch: JsonPatch; readonly reason: string }
+  | { readonly type: 'skipped'; readonly reason: string };
+
+/** User and group of the proxy, whose own traffic the redirection leaves alone. */
+const PROXY_ID = 1337;
+
+/** Compiles a configuration. `hash` gives a short text for the template's. Throws MeshError `invalid` for a bad template. */
+export function injectionContext(parts: {
+  readonly names: Names;
+  readonly config: InjectionConfig;
+  readonly mesh: MeshConfig;
+  readonly hash: (text: string) => string;
+}): InjectionContext {
+  const { names, config, mesh, hash } = parts;
+  return { names, config, mesh, template: compileTemplate(config.template), version: hash(config.template) };
+}
+
+/**
+ * Decides about a pod and adds the sidecar to it, or says why not. The pod may be a whole Pod or the `template` of a
+ * workload; it is never changed itself: `patch` (RFC 6902) turns it into the `pod` of the result. What an earlier injection
+ * added is replaced, so that injecting the result again yields an empty patch.
+ *
+ * Throws MeshError `invalid`, naming the pod: malformed pod, bad annotation, a container or volume of the pod's own with
+ * the name of an injected one, a container that runs as the proxy's user.
+ */
+export function injectPod(manifest: unknown, namespace: PodNamespace, context: InjectionContext): InjectionResult {
+  const pod = requirePod(manifest, `pod in namespace ${namespace.name}`);
+  const decision = shouldInject(pod, namespace, context.config, context.names);
+  if (!decision.inject) return { type: 'skipped', reason: decision.reason };
+  const title = describePod(pod, namespace);
+  const original = withoutEarlier(pod, context.names, title);
+  const settings = checkedSettings(original, context, title);
+  const overlay = readOverlay(context.template.render(variables(original, namespace, settings, context)));
+  const lists = withPullSecrets(overlay.lists, original, context.config.imagePullSecrets);
+  refuseCollisions(original, lists, title);
+  const injected = addSidecar(original, { ...overlay, lists }, context.names, context.version);
+  return { type: 'injected', pod: injected, patch: diff(pod, injected), reason: decision.reason };
+}
+
+/** `pod foo/httpbin-6d9f`, for messages; of a template, what its pods will be called or have as label `app`. */
+function describePod(pod: PodManifest, namespace: PodNamespace): string {
+  const { name, generateName } = pod.metadata ?? {};
+  return `pod ${namespace.name}/${name ?? generateName ?? labelsOf(pod)['app'] ?? '(unnamed)'}`;
+}
+
+function withoutEarlier(pod: PodManifest, names: Names, title: string): PodManifest {
+  const text = annotationsOf(pod)[names.statusAnnotation];
+  if (text === undefined) return pod;
+  return withoutInjected(pod, parseStatus(text, `${title}: annotation ${names.statusAnnotation}`));
+}
+
+function checkedSettings(pod: PodManifest, context: InjectionContext, title: string): Settings {
+  const problems: Problem[] = [];
+  const settings = settingsForPod(annotationsOf(pod), context.config.values, context.names, problems);
+  for (const container of pod.spec.containers) {
+    const user = runAsUser(container) ?? runAsUser(pod.spec);
+    if (user !== PROXY_ID) continue;
+    const message = `runs as user ${PROXY_ID}, the proxy's own, whose traffic is not redirected; use another user`;
+    problems.push({ path: `container ${container.name}`, message });
+  }
+  if (problems.length === 0) return settings;
+  throw new MeshError('invalid', `${title}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`);
+}
+
+function runAsUser(owner: PodSpec | NamedItem): unknown {
+  const context = owner['securityContext'];
+  return typeof context === 'object' && context !== null && 'runAsUser' in context ? context.runAsUser : undefined;
+}
+
+function variables(pod: PodManifest, namespace: PodNamespace, settings: Settings, context: InjectionContext) {
+  return {
+    settings,
+    mesh: context.mesh,
+    names: { domain: context.names.domain },
+    pod: {
+      name: pod.metadata?.name ?? '',
+      namespace: namespace.name,
+      labels: labelsOf(pod),
+      annotations: annotationsOf(pod),
+      serviceAccountName: pod.spec.serviceAccountName ?? 'default',
+      defaultContainer: pod.spec.containers[0]?.name ?? '',
+    },
+  };
+}
