@@ -32,3 +32,13 @@ export function kindsFor(names: Names): Kinds {
     meshPolicy: { apiVersion: authn, kind: 'MeshPolicy', plural: 'meshpolicies', namespaced: false },
   };
 }
+
+/** A kind by the names a manifest gives it, or `undefined`. */
+export function findKind(kinds: Kinds, apiVersion: string, kind: string): ResourceKind | undefined {
+  return Object.values<ResourceKind>({ ...kinds }).find((known) => known.kind === kind && known.apiVersion === apiVersion);
+}
+
+/** The API group of a kind: `apps`, `authentication.mesh.io`; empty for the core group. */
+export function groupOf(kind: ResourceKind): string {
+  return kind.apiVersion.includes('/') ? kind.apiVersion.replace(/\/.*$/, '') : '';
+}

@@ -1,0 +1,50 @@
+import type { Parsed, Problem } from '../../lib/errors.ts';
+import type { Names } from '../../lib/names.ts';
+import type { KubeObject } from '../object.ts';
+import type { ContainerPort, Workload } from '../workload.ts';
+import { Fields } from './fields.ts';
+
+/** Parses a Kubernetes v1 Pod as far as the mesh needs it. `names` says which annotation marks an injected sidecar. */
+export function parseWorkload(object: KubeObject, names: Names): Parsed<Workload> {
+  const problems: Problem[] = [];
+  const root = new Fields(object, '', problems);
+  const metadata = root.object('metadata');
+  const spec = root.object('spec');
+  const status = root.object('status');
+  const hostNetwork = spec.boolean('hostNetwork') ?? false;
+  const workload: Workload = {
+    namespace: metadata.text('namespace') ?? 'default',
+    name: metadata.requiredText('name'),
+    // The address of a pod in the host's network is the node's: it says nothing about the pod.
+    addresses: hostNetwork ? [] : podAddresses(status),
+    labels: metadata.textMap('labels'),
+    serviceAccount: spec.text('serviceAccountName') ?? 'default',
+    hasSidecar: !hostNetwork && metadata.textMap('annotations')[names.statusAnnotation] !== undefined,
+    ports: [...spec.objects('initContainers'), ...spec.objects('containers')].flatMap(containerPorts),
+    ready: status
+      .objects('conditions')
+      .some((condition) => condition.text('type') === 'Ready' && condition.text('status') === 'True'),
+    state: stateOf(metadata, status),
+  };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: workload };
+}
+
+function podAddresses(status: Fields): readonly string[] {
+  const all = status.objects('podIPs').map((entry) => entry.text('ip') ?? '');
+  const single = status.text('podIP') ?? '';
+  const given = (all.length > 0 ? all : [single]).filter((address) => address !== '');
+  return status.addresses(all.length > 0 ? 'podIPs' : 'podIP', given);
+}
+
+function containerPorts(container: Fields): readonly ContainerPort[] {
+  return container.objects('ports').flatMap((port) => {
+    const number = port.port('containerPort');
+    return number === undefined ? [] : [{ name: port.text('name') ?? '', number }];
+  });
+}
+
+function stateOf(metadata: Fields, status: Fields): Workload['state'] {
+  const phase = status.text('phase');
+  if (phase === 'Succeeded' || phase === 'Failed') return 'ended';
+  return metadata.has('deletionTimestamp') ? 'deleting' : 'live';
+}

@@ -1,0 +1,164 @@
+import { expect } from 'chai';
+import { namesFor } from '../../../src/lib/names.ts';
+import type { KubeObject } from '../../../src/model/object.ts';
+import { parseEndpointSlice } from '../../../src/model/parse/endpoint-slice.ts';
+import { parseService } from '../../../src/model/parse/service.ts';
+import { parseWorkload } from '../../../src/model/parse/workload.ts';
+import { protocolOf } from '../../../src/model/protocol.ts';
+
+const names = namesFor('mesh.io');
+const metadata = { name: 'httpbin', namespace: 'foo' };
+
+describe('parseService', () => {
+  const service = (spec: object): KubeObject => ({ apiVersion: 'v1', kind: 'Service', metadata, spec });
+
+  it('reads ports, addresses and selector', () => {
+    const ports = [
+      { name: 'grpc-api', port: 9000, targetPort: 'api' },
+      { name: 'http', port: 8000, targetPort: 80 },
+    ];
+    const parsed = parseService(service({ clusterIP: '10.96.0.1', selector: { app: 'httpbin' }, ports }), {
+      domain: 'corp.local',
+    });
+    expect(parsed).to.deep.equal({
+      ok: true,
+      value: {
+        namespace: 'foo',
+        name: 'httpbin',
+        hostname: 'httpbin.foo.svc.corp.local',
+        addresses: ['10.96.0.1'],
+        selector: { app: 'httpbin' },
+        ports: [
+          { name: 'http', number: 8000, targetPort: 80, protocol: 'http' },
+          { name: 'grpc-api', number: 9000, targetPort: 'api', protocol: 'grpc' },
+        ],
+      },
+    });
+  });
+
+  it('has no address when headless', () => {
+    const parsed = parseService(service({ clusterIP: 'None', ports: [{ port: 80 }] }), { domain: 'cluster.local' });
+    expect(parsed.ok && parsed.value.addresses).to.deep.equal([]);
+  });
+
+  it('collects every problem with its path', () => {
+    const ports = [{ name: 'http', port: 70000 }, { name: 7, port: 80 }, {}];
+    const parsed = parseService(service({ type: 'ExternalName', selector: { app: true }, ports }), { domain: 'cluster.local' });
+    expect(parsed.ok ? [] : parsed.problems.map((problem) => problem.path)).to.deep.equal([
+      'spec.type',
+      'spec.ports[0].port',
+      'spec.ports[1].name',
+      'spec.ports[2].port',
+      'spec.selector.app',
+    ]);
+  });
+});
+
+describe('protocolOf', () => {
+  const rows: [string, string | undefined, string][] = [
+    ['http', undefined, 'http'],
+    ['http-api', undefined, 'http'],
+    ['http2-api', undefined, 'http2'],
+    ['grpc', undefined, 'grpc'],
+    ['https', undefined, 'https'],
+    ['tls-x', undefined, 'tls'],
+    ['mysql', undefined, 'mysql'],
+    ['redis-cache', undefined, 'redis'],
+    ['mongo', undefined, 'mongo'],
+    ['httpx', undefined, 'tcp'],
+    ['', undefined, 'tcp'],
+    ['tcp', 'http', 'http'],
+    ['http', 'kubernetes.io/h2c', 'http2'],
+    ['http', 'example.com/own', 'tcp'],
+  ];
+  for (const [name, appProtocol, expected] of rows) {
+    it(`${name || '(no name)'} with appProtocol ${appProtocol ?? '(none)'} is ${expected}`, () => {
+      expect(protocolOf({ transport: 'TCP', name, appProtocol })).to.equal(expected);
+    });
+  }
+
+  it('never proxies UDP, whatever the port is called', () => {
+    expect(protocolOf({ transport: 'UDP', name: 'http' })).to.equal('udp');
+  });
+});
+
+describe('parseEndpointSlice', () => {
+  const slice = (fields: object): KubeObject => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { ...metadata, labels: { 'kubernetes.io/service-name': 'httpbin' } },
+    ...fields,
+  });
+
+  it('reads addresses, readiness and pods', () => {
+    const endpoints = [
+      { addresses: ['10.0.0.1', '10.0.0.2'], conditions: {}, targetRef: { kind: 'Pod', name: 'httpbin-1', namespace: 'foo' } },
+      { addresses: ['10.0.0.3'], conditions: { ready: false } },
+    ];
+    const parsed = parseEndpointSlice(slice({ addressType: 'IPv4', ports: [{ name: 'http', port: 80 }], endpoints }));
+    expect(parsed).to.deep.equal({
+      ok: true,
+      value: {
+        namespace: 'foo',
+        name: 'httpbin',
+        serviceName: 'httpbin',
+        ports: [{ name: 'http', number: 80 }],
+        endpoints: [
+          { address: '10.0.0.1', ready: true, pod: 'foo/httpbin-1' },
+          { address: '10.0.0.3', ready: false, pod: undefined },
+        ],
+      },
+    });
+  });
+
+  it('refuses a slice that belongs to no service', () => {
+    const parsed = parseEndpointSlice({ ...slice({}), metadata });
+    expect(parsed.ok ? [] : parsed.problems.map((problem) => problem.path)).to.deep.equal(['metadata.labels']);
+  });
+
+  it('refuses an address that is none', () => {
+    const parsed = parseEndpointSlice(slice({ addressType: 'IPv4', endpoints: [{ addresses: ['nowhere'] }] }));
+    expect(parsed.ok ? [] : parsed.problems.map((problem) => problem.path)).to.deep.equal(['endpoints[0].addresses']);
+  });
+});
+
+describe('parseWorkload', () => {
+  const pod: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, labels: { app: 'httpbin' }, annotations: { 'sidecar.mesh.io/status': '{}' } },
+    spec: { serviceAccountName: 'bin', containers: [{ ports: [{ name: 'web', containerPort: 80 }] }] },
+    status: {
+      phase: 'Running',
+      podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }],
+      conditions: [{ type: 'Ready', status: 'True' }],
+    },
+  };
+
+  it('reads what the mesh needs to know of a pod', () => {
+    expect(parseWorkload(pod, names)).to.deep.equal({
+      ok: true,
+      value: {
+        namespace: 'foo',
+        name: 'httpbin',
+        addresses: ['10.0.0.1', 'fd00::1'],
+        labels: { app: 'httpbin' },
+        serviceAccount: 'bin',
+        hasSidecar: true,
+        ports: [{ name: 'web', number: 80 }],
+        ready: true,
+        state: 'live',
+      },
+    });
+  });
+
+  it('gives a pod in the host’s network neither address nor sidecar', () => {
+    const parsed = parseWorkload({ ...pod, spec: { hostNetwork: true } }, names);
+    expect(parsed.ok && [parsed.value.addresses, parsed.value.hasSidecar]).to.deep.equal([[], false]);
+  });
+
+  it('knows the sidecar annotation of another mesh domain', () => {
+    const parsed = parseWorkload(pod, namesFor('example.org'));
+    expect(parsed.ok && parsed.value.hasSidecar).to.equal(false);
+  });
+});
