@@ -1,5 +1,7 @@
 /** The vocabulary of the gRPC server: methods, contexts, streams. Follows https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 import type { X509Certificate } from 'node:crypto';
+import type { Duration } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
 
 /** What ts-proto generates for every message. */
 export interface Codec<T> {
@@ -45,7 +47,7 @@ export type Method =
       handle(stream: ServerStream, context: CallContext): Promise<void>;
     };
 
-/** A unary method from its message types. */
+/** A unary method from its message types. A request that is no such message is refused as `invalid`. */
 export function unary<Req, Res>(
   path: string,
   request: Codec<Req>,
@@ -55,8 +57,16 @@ export function unary<Req, Res>(
   return {
     type: 'unary',
     path,
-    handle: async (bytes, context) => response.encode(await handler(request.decode(bytes), context)).finish(),
+    handle: async (bytes, context) => response.encode(await handler(decoded(request, bytes), context)).finish(),
   };
+}
+
+function decoded<T>(codec: Codec<T>, bytes: Uint8Array): T {
+  try {
+    return codec.decode(bytes);
+  } catch (thrown) {
+    throw new MeshError('invalid', 'the request message cannot be decoded', thrown);
+  }
 }
 
 export interface GrpcServerOptions {
@@ -65,6 +75,8 @@ export interface GrpcServerOptions {
   readonly maxMessageSize?: number;
   /** Calls at once on one connection. Default 1024. */
   readonly maxConcurrentStreams?: number;
+  /** Pings of the server's own, that find dead peers. Default: one every 30 s, answered within 20 s. */
+  readonly keepalive?: { readonly interval: Duration; readonly timeout: Duration };
   /** TLS, where the server speaks it; `certificate` is asked for every new connection, so that it can rotate. */
   readonly tls?: {
     readonly certificate: () => { readonly keyPem: string; readonly chainPem: string };

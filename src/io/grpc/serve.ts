@@ -1,0 +1,113 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { MeshError } from '../../lib/errors.ts';
+import type { Logger } from '../log/logger.ts';
+import { Call } from './call.ts';
+import { requireEncoding } from './encoding.ts';
+import { isGrpcContentType, metadataOf, parseTimeout } from './metadata.ts';
+import { requestMessages } from './requests.ts';
+import { GrpcCode, OK, statusOf } from './status.ts';
+import type { CallContext, Method } from './types.ts';
+
+export interface Service {
+  readonly methods: ReadonlyMap<string, Method>;
+  readonly maxMessageSize: number;
+  readonly logger: Logger;
+  /** The calls that run, for a shutdown to end them. */
+  readonly running: Set<Call>;
+}
+
+/** Serves one HTTP/2 stream as a gRPC call; never throws, never rejects. */
+export async function serveStream(
+  service: Service,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  peer: CallContext['peer'],
+): Promise<void> {
+  // A reset by the client is no error of ours; without a listener it would end the process.
+  stream.on('error', (error) => service.logger.debug('a stream failed', { error: error.message }));
+  const refusal = httpRefusal(headers);
+  if (refusal !== undefined) {
+    stream.respond({ ':status': refusal }, { endStream: true });
+    stream.resume();
+    return;
+  }
+  const call = new Call(stream);
+  service.running.add(call);
+  try {
+    await run(service, stream, headers, call, peer);
+    call.end(OK);
+  } catch (thrown) {
+    report(service.logger, headers[':path'], thrown);
+    call.end(statusOf(thrown));
+  } finally {
+    service.running.delete(call);
+  }
+}
+
+function httpRefusal(headers: IncomingHttpHeaders): number | undefined {
+  if (headers[':method'] !== 'POST') return 405;
+  return isGrpcContentType(headers['content-type']) ? undefined : 415;
+}
+
+async function run(
+  service: Service,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  call: Call,
+  peer: CallContext['peer'],
+): Promise<void> {
+  const path = headers[':path'] ?? '';
+  const method = service.methods.get(path);
+  if (method === undefined) throw new MeshError('unimplemented', `there is no method ${path.slice(0, 200)}`);
+  const encoding = requireEncoding(headerText(headers, 'grpc-encoding'));
+  const timer = startDeadline(call, headerText(headers, 'grpc-timeout'));
+  const context: CallContext = { metadata: metadataOf(headers), peer, signal: call.signal };
+  const requests = cancelledWhenOver(requestMessages(stream, encoding, service.maxMessageSize), stream);
+  try {
+    if (method.type === 'unary') await call.write([await method.handle(await only(requests), context)]);
+    else await method.handle({ requests, write: (chunks) => call.write(chunks) }, context);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function headerText(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(',') : value;
+}
+
+function startDeadline(call: Call, header: string | undefined): NodeJS.Timeout | undefined {
+  const timeout = parseTimeout(header);
+  if (timeout === undefined) return undefined;
+  return setTimeout(
+    () => call.end({ code: GrpcCode.DEADLINE_EXCEEDED, message: `the deadline of ${timeout} ms is over` }),
+    timeout,
+  );
+}
+
+/** A broken transport shows as whatever Node throws; to the handler it is the end of the call. */
+async function* cancelledWhenOver(messages: AsyncIterable<Uint8Array>, stream: ServerHttp2Stream): AsyncGenerator<Uint8Array> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    throw thrown instanceof MeshError ? thrown : new MeshError('cancelled', 'the call is over', thrown);
+  }
+  // Node ends the readable side of a stream that was reset as if the client had half-closed it.
+  if (stream.closed || stream.destroyed) throw new MeshError('cancelled', 'the call is over');
+}
+
+async function only(messages: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  let found: Uint8Array | undefined;
+  for await (const message of messages) {
+    if (found !== undefined) throw new MeshError('unimplemented', 'the method takes one request message, and got another');
+    found = message;
+  }
+  if (found === undefined) throw new MeshError('unimplemented', 'the method takes one request message, and got none');
+  return found;
+}
+
+function report(logger: Logger, path: string | undefined, thrown: unknown): void {
+  const error = MeshError.from(thrown);
+  if (error.code === 'internal') logger.error('a gRPC call failed', { path, error });
+  else if (error.code !== 'cancelled') logger.debug('a gRPC call was refused', { path, code: error.code, error: error.message });
+}
