@@ -1,0 +1,76 @@
+import { MeshError } from '../../lib/errors.ts';
+import type { ContainerSpec } from './pod-spec.ts';
+
+/** What a container runs in the lab, which has no images. */
+export type ImageProgram =
+  /** A program of the host, or a shell command line that stands for the image. */
+  | { readonly type: 'host'; readonly argv: readonly string[] }
+  /** A command of `mesh` itself. */
+  | { readonly type: 'mesh'; readonly args: readonly string[] };
+
+export interface ImageRules {
+  /** Image name -> command line, from `--image NAME=CMD`. */
+  readonly mapped: ReadonlyMap<string, string>;
+  /** Whether the host has a program of that name or path. */
+  readonly hostHas: (program: string) => boolean;
+}
+
+const SERVERS = ['httpbin', 'jwks'];
+
+/**
+ * Decides what runs for a container; `command` and `args` are expanded already. `--image` outranks everything; our own
+ * images are known by name; any other needs a `command`, which is run from the host. Throws `invalid` when there is
+ * nothing to run.
+ */
+export function imageProgram(container: Pick<ContainerSpec, 'image' | 'command' | 'args' | 'ports'>, rules: ImageRules): ImageProgram {
+  const { image, command, args } = container;
+  const repository = repositoryOf(image);
+  const name = repository.slice(repository.lastIndexOf('/') + 1);
+  const mapped = rules.mapped.get(image) ?? rules.mapped.get(repository) ?? rules.mapped.get(name);
+  if (mapped !== undefined) {
+    return { type: 'host', argv: ['/bin/sh', '-c', `exec ${mapped} "$@"`, name, ...(command === undefined ? args : [])] };
+  }
+  if (isNamed(repository, 'mesh/proxy')) return { type: 'mesh', args: ['pilot-agent', ...args] };
+  if (isNamed(repository, 'mesh/proxy-init')) return { type: 'mesh', args: ['mesh-init', ...args] };
+  const [program] = command ?? [];
+  // A well-known image's command names a program inside the image; it is ours that stands for it.
+  if (SERVERS.includes(name) && (program === undefined || !rules.hostHas(program))) {
+    return { type: 'mesh', args: ['lab', 'image', name, ...serverArguments(container)] };
+  }
+  if (command !== undefined && program !== undefined) return { type: 'host', argv: [...command, ...args] };
+  if (name === 'sleep') return { type: 'host', argv: ['sleep', ...(args.length > 0 ? args : ['infinity'])] };
+  throw new MeshError(
+    'invalid',
+    `the lab has no image "${image}": give the container a command that this machine can run, or name one by --image ${name || 'NAME'}=CMD`,
+  );
+}
+
+/** The manifest's own arguments unless they belong to another program; otherwise all of its ports. */
+function serverArguments({ command, args, ports }: Pick<ContainerSpec, 'command' | 'args' | 'ports'>): readonly string[] {
+  if (command === undefined && args.length > 0) return args;
+  const tcp = ports.filter(({ protocol }) => protocol === 'TCP').map(({ port }) => port);
+  return (tcp.length > 0 ? tcp : [80]).flatMap((port) => ['--port', `${port}`]);
+}
+
+/** The image's name without tag and digest: `docker.io/foo/httpbin:1@sha256:…` is `docker.io/foo/httpbin`. */
+export function repositoryOf(image: string): string {
+  const [named = ''] = image.split('@');
+  const slash = named.lastIndexOf('/');
+  const colon = named.indexOf(':', slash + 1);
+  return colon < 0 ? named : named.slice(0, colon);
+}
+
+function isNamed(repository: string, name: string): boolean {
+  return repository === name || repository.endsWith(`/${name}`);
+}
+
+/** Reads `NAME=CMD`. Throws `usage`. */
+export function parseImageMapping(text: string): readonly [name: string, command: string] {
+  const equals = text.indexOf('=');
+  const name = text.slice(0, equals).trim();
+  const command = text.slice(equals + 1).trim();
+  if (equals < 1 || name === '' || command === '') {
+    throw new MeshError('usage', `--image "${text}" is not NAME=CMD, such as --image web="python3 -m http.server 80"`);
+  }
+  return [name, command];
+}

@@ -1,0 +1,25 @@
+import type { BindMount } from './mount-plan.ts';
+import type { MeshProgram } from './runtime.ts';
+
+/**
+ * Where `mesh`, its Node and Envoy lie in the memory file system of a lab (the launcher mounts them there), and where in a
+ * container: in places that a user without rights to the installation's own directories can reach.
+ */
+export const MESH_MOUNTS = {
+  package: { memory: 'mesh', container: '/usr/local/lib/mesh' },
+  node: { memory: 'node', container: '/usr/local/bin/mesh-node' },
+  envoy: { memory: 'envoy', container: '/usr/local/bin/proxy' },
+} as const;
+
+/** `env` holds what `mesh` reads from its environment, such as the mesh domain. */
+export function meshProgram(env: Readonly<Record<string, string>>): MeshProgram {
+  const bind = (name: keyof typeof MESH_MOUNTS, type: BindMount['type']): BindMount => {
+    const { memory, container } = MESH_MOUNTS[name];
+    return { source: memory, target: container, type, readOnly: true };
+  };
+  return {
+    argv: [MESH_MOUNTS.node.container, `${MESH_MOUNTS.package.container}/bin/mesh`],
+    binds: [bind('package', 'directory'), bind('node', 'file'), bind('envoy', 'file')],
+    env,
+  };
+}

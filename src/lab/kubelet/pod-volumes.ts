@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import type { Duration } from '../../lib/duration.ts';
+import { formatProblem } from '../../lib/errors.ts';
+import { abortable } from './abortable.ts';
+import { writeProjectedVolume } from './projected-volume.ts';
+import { fieldOf, memoryPaths, type RunningPod } from './running-pod.ts';
+import type { NodeRuntime } from './runtime.ts';
+import { volumeContent, type VolumeContent } from './volume-files.ts';
+
+type Written = { readonly ok: true; readonly renewAfter: Duration | undefined } | { readonly ok: false; readonly message: string };
+
+/** The volumes of one pod, in the lab's memory file system, kept as their sources are. */
+export class PodVolumes {
+  readonly #pod: RunningPod;
+  readonly #runtime: NodeRuntime;
+  /** Hash of what was written last, by volume. */
+  readonly #hashes = new Map<string, string>();
+  #changed = Promise.withResolvers<void>();
+
+  constructor(pod: RunningPod, runtime: NodeRuntime) {
+    this.#pod = pod;
+    this.#runtime = runtime;
+  }
+
+  /** To be called when a ConfigMap or Secret of the pod's namespace has changed. */
+  refresh(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  /**
+   * Fills the volumes, waiting for what they need (`onBlocked` says for what), then keeps them current until the signal is
+   * aborted. What is gone later keeps its last content, as with the kubelet.
+   */
+  async mount(signal: AbortSignal, onBlocked: (message: string) => void): Promise<void> {
+    for (const { name } of this.#pod.spec.volumes) {
+      mkdirSync(this.#directory(name), { recursive: true });
+      // Any user of the pod may write to an empty volume.
+      chmodSync(this.#directory(name), 0o777);
+    }
+    for (;;) {
+      const changed = this.#changed.promise;
+      const written = await this.#write();
+      if (written.ok) {
+        this.#keep(written.renewAfter, signal).catch((error: unknown) => {
+          if (!signal.aborted) this.#runtime.logger.error('volumes of a pod are not kept current', { pod: this.#pod.name, error: String(error) });
+        });
+        return;
+      }
+      onBlocked(written.message);
+      await abortable(changed, signal);
+    }
+  }
+
+  remove(): void {
+    rmSync(`${this.#runtime.paths.memory}/${memoryPaths.volumes(this.#pod.uid)}`, { recursive: true, force: true });
+  }
+
+  async #keep(first: Duration | undefined, signal: AbortSignal): Promise<void> {
+    let renewAfter = first;
+    for (;;) {
+      const over = new AbortController();
+      const due = renewAfter === undefined ? [] : [this.#runtime.sleep(renewAfter, AbortSignal.any([signal, over.signal])).catch(() => {})];
+      await abortable(Promise.race([this.#changed.promise, ...due]), signal);
+      over.abort();
+      const written = await this.#write();
+      if (written.ok) renewAfter = written.renewAfter;
+    }
+  }
+
+  async #write(): Promise<Written> {
+    let renewAfter: Duration | undefined;
+    for (const { name, source } of this.#pod.spec.volumes) {
+      if (source.type !== 'projected') continue;
+      const content = await volumeContent(source.parts, this.#sources());
+      if (!content.ok) return { ok: false, message: `volume "${name}": ${content.problems.map(formatProblem).join('; ')}` };
+      this.#writeOne(name, content.value, source.mode);
+      const due = content.value.renewAfter;
+      if (due !== undefined) renewAfter = renewAfter === undefined || due < renewAfter ? due : renewAfter;
+    }
+    return { ok: true, renewAfter };
+  }
+
+  #writeOne(volume: string, { files }: VolumeContent, mode: number): void {
+    const hash = hashOf(files);
+    if (this.#hashes.get(volume) === hash) return;
+    writeProjectedVolume(this.#directory(volume), files, mode, hash.slice(0, 16));
+    this.#hashes.set(volume, hash);
+  }
+
+  #sources() {
+    const { namespace, name, uid, spec } = this.#pod;
+    return {
+      keys: (kind: 'configMap' | 'secret', object: string) => this.#runtime.keys(namespace, kind, object),
+      field: fieldOf(this.#pod),
+      token: (audience: string, lifetime: Duration) =>
+        this.#runtime.token({ namespace, pod: { name, uid } }, spec.serviceAccountName, audience, lifetime),
+    };
+  }
+
+  #directory(volume: string): string {
+    return `${this.#runtime.paths.memory}/${memoryPaths.volume(this.#pod.uid, volume)}`;
+  }
+}
+
+function hashOf(files: ReadonlyMap<string, Uint8Array>): string {
+  const hash = createHash('sha256');
+  for (const [path, content] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(`${path}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex');
+}
