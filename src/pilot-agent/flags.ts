@@ -130,7 +130,23 @@ export const proxyFlags = flagTable({
     default: 15020,
     min: 0,
     max: 65535,
-    summary: 'port of the readiness check /healthz/ready',
+    summary: 'port of the readiness check /healthz/ready; 0 serves none',
+  },
+  prometheusPort: {
+    type: 'uint16',
+    default: 15090,
+    summary: "port of the proxy's statistics, /stats/prometheus",
+  },
+  inboundCapturePort: {
+    type: 'uint16',
+    default: 15006,
+    summary: 'port that inbound connections are redirected to; the proxy is ready once it listens there',
+  },
+  proxyMark: {
+    type: 'uint',
+    default: 0,
+    max: 4_294_967_295,
+    summary: "firewall mark for the proxy's own connections, which mesh-init --proxy-mark exempts; 0 means none",
   },
 });
 

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import build from '../../package.json' with { type: 'json' };
+import type { Invocation } from '../flags/table.ts';
+import type { Host } from '../io/host.ts';
+import { formatProblem, MeshError } from '../lib/errors.ts';
+import { runAgent } from './agent.ts';
+import { systemClock } from './clock.ts';
+import { resolveProxyConfig } from './config.ts';
+import type { ProxyFlags } from './flags.ts';
+import { lineLogger } from './line-logger.ts';
+import { parsePodLabels } from './pod-info.ts';
+
+/** Where the sidecar has the pod's labels, from the downward API. */
+const LABELS_FILE = '/etc/mesh/pod/labels';
+
+/**
+ * `pilot-agent proxy`: runs the proxy of a workload until the host's signal aborts.
+ * @throws MeshError `usage` for flags or environment that make no sense, others for a proxy that cannot run
+ */
+export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): Promise<number> {
+  const labels = await readLabels(host.env['POD_LABELS_FILE'] ?? LABELS_FILE);
+  const config = resolveProxyConfig(invocation.options, host.env, labels, build.version);
+  if (!config.ok) throw new MeshError('usage', config.problems.map(formatProblem).join('; '));
+  const logger = lineLogger(host);
+  const deps = { clock: systemClock(host.now), random: Math.random, logger, stdout: host.stdout, stderr: host.stderr };
+  await runAgent(config.value, deps, host.signal);
+  return 0;
+}
+
+/** No file means no labels; a file that cannot be understood is an error, for policies select by labels. */
+async function readLabels(file: string): Promise<Readonly<Record<string, string>>> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return '';
+    throw new MeshError('failed_precondition', `the pod's labels cannot be read: ${cause.message}`, cause);
+  });
+  const labels = parsePodLabels(text);
+  if (labels.ok) return labels.value;
+  throw new MeshError('invalid', labels.problems.map((problem) => formatProblem({ ...problem, file })).join('; '));
+}
