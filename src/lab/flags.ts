@@ -1,6 +1,7 @@
 import { flagTable } from '../flags/table.ts';
 
-const dirFlags = flagTable({
+/** The flag of every lab command: where the lab keeps its state. */
+export const labFlags = flagTable({
   dir: {
     type: 'string',
     env: 'MESH_LAB_DIR',
@@ -36,7 +37,7 @@ const outputFlags = flagTable({
 
 /** The flags of `lab up`. */
 export const upFlags = flagTable({
-  ...dirFlags,
+  ...labFlags,
   ...imageMapFlags,
   filename: {
     type: 'stringArray',
@@ -48,7 +49,7 @@ export const upFlags = flagTable({
 
 /** The flags of `lab apply`. */
 export const applyFlags = flagTable({
-  ...dirFlags,
+  ...labFlags,
   filename: {
     type: 'stringArray',
     char: 'f',
@@ -64,34 +65,34 @@ export const applyFlags = flagTable({
 });
 
 /** The flags of `lab exec`. */
-export const execFlags = flagTable({ ...dirFlags, ...namespaceFlags, ...containerFlags });
+export const execFlags = flagTable({ ...labFlags, ...namespaceFlags, ...containerFlags });
 
 /** The flags of `lab status`. */
-export const statusFlags = flagTable({ ...dirFlags, ...outputFlags });
+export const statusFlags = flagTable({ ...labFlags, ...outputFlags });
 
 /** The flags of `lab logs`. */
 export const logsFlags = flagTable({
-  ...dirFlags,
+  ...labFlags,
   ...namespaceFlags,
   ...containerFlags,
   follow: { type: 'bool', char: 'f', default: false, summary: 'keep printing what is logged' },
 });
 
 /** The flags of `lab env`. */
-export const envFlags = flagTable({ ...dirFlags });
+export const envFlags = flagTable({ ...labFlags });
 
 /** The flags of `lab down`. */
-export const downFlags = flagTable({ ...dirFlags });
+export const downFlags = flagTable({ ...labFlags });
 
 /** The flags of `lab demo`. */
 export const demoFlags = flagTable({
-  ...dirFlags,
+  ...labFlags,
   ...outputFlags,
   keep: { type: 'bool', default: false, summary: 'leave the mesh up' },
 });
 
 /** The flags of `lab daemon`, the process behind a running lab. */
-export const daemonFlags = flagTable({ ...dirFlags, ...imageMapFlags });
+export const daemonFlags = flagTable({ ...labFlags, ...imageMapFlags });
 
 /** The flags of `lab image`, which runs one of the built-in images. */
 export const imageFlags = flagTable({

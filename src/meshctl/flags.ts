@@ -1,6 +1,7 @@
 import { flagTable } from '../flags/table.ts';
 
-const storeFlags = flagTable({
+/** The flag of every meshctl command: the store to work on. */
+export const storeFlags = flagTable({
   orchconfig: {
     type: 'string',
     aliases: ['kubeconfig'],

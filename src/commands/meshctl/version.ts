@@ -1,0 +1,3 @@
+import { versionCommand } from '../../flags/version-command.ts';
+
+export default versionCommand('meshctl');

@@ -1,0 +1,48 @@
+/**
+ * The liveness check by file: a server touches a file every half interval, and the probe, run by the orchestrator beside
+ * it, finds the file fresh or stale.
+ */
+import { stat } from 'node:fs/promises';
+import { type Duration, formatDuration, milliseconds } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
+import type { Host } from '../host.ts';
+
+/** What the file may be older than the interval, for the timer's inaccuracy. */
+const GRACE = milliseconds(10);
+
+export interface ProbeOptions {
+  readonly interval: Duration;
+  readonly 'probe-path': string;
+}
+
+/**
+ * Prints OK when the file was modified within the interval.
+ * @throws MeshError `usage` for options that check nothing, `unavailable` for a missing or stale file.
+ */
+export async function runProbe({ options }: { readonly options: ProbeOptions }, host: Host): Promise<number> {
+  const path = options['probe-path'];
+  if (path === '') throw new MeshError('usage', '--probe-path: name the file that the server keeps fresh');
+  if (options.interval <= 0) {
+    throw new MeshError('usage', `--interval: "${formatDuration(options.interval)}" is not a time span above 0, such as 4s`);
+  }
+  await checkFresh(path, options.interval, host.now());
+  host.stdout.write('OK\n');
+  return 0;
+}
+
+/** @throws MeshError `unavailable` unless the file was modified less than interval + 10 ms before `now`. */
+export async function checkFresh(path: string, interval: Duration, now: Date): Promise<void> {
+  const modified = await stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    (thrown: unknown) => {
+      throw new MeshError('unavailable', `the probe file is not readable: ${MeshError.from(thrown).message}`, thrown);
+    },
+  );
+  const age = milliseconds(Math.round(now.getTime() - modified));
+  if (age > interval + GRACE) {
+    throw new MeshError(
+      'unavailable',
+      `${path} was last touched ${formatDuration(age)} ago; a live server does it within ${formatDuration(interval)}`,
+    );
+  }
+}
