@@ -1,0 +1,36 @@
+/** Tells in good time that a certificate of the authority itself runs out: roots that expire unnoticed stop a mesh. */
+
+import type { Logger } from '../io/log/logger.ts';
+import { describeCertificate } from '../io/x509/chain.ts';
+import type { Authority } from './authority.ts';
+
+export interface ExpiryNotice {
+  readonly level: 'warn' | 'error';
+  readonly certificate: string;
+  readonly daysLeft: number;
+  readonly expires: string;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+const WARN_DAYS = 90;
+const ERROR_DAYS = 14;
+
+/** What is to be said about the signing certificate, the intermediates and the roots. */
+export function expiryNotices(authority: Authority, now: Date): readonly ExpiryNotice[] {
+  const certificates = [authority.certificate, ...authority.intermediates, ...authority.roots];
+  const unique = [...new Map(certificates.map((certificate) => [certificate.fingerprint256, certificate])).values()];
+  return unique.flatMap((certificate): readonly ExpiryNotice[] => {
+    const daysLeft = Math.floor((certificate.validToDate.getTime() - now.getTime()) / DAY_MS);
+    if (daysLeft >= WARN_DAYS) return [];
+    const expires = certificate.validToDate.toISOString();
+    return [
+      { level: daysLeft < ERROR_DAYS ? 'error' : 'warn', certificate: describeCertificate(certificate), daysLeft, expires },
+    ];
+  });
+}
+
+export function logExpiry(authority: Authority, now: Date, logger: Logger): void {
+  for (const { level, ...fields } of expiryNotices(authority, now)) {
+    logger[level]('a certificate of the authority expires soon: replace it before then', fields);
+  }
+}
