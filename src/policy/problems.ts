@@ -5,6 +5,7 @@ import { selectsPort } from './claims.ts';
 import { policyConflicts } from './conflicts.ts';
 import { warningsFor } from './explain.ts';
 import { resolveAuthn } from './resolve.ts';
+import { combinationCount, groupByTrigger, MAX_COMBINATIONS, unusableMatches } from './trigger-rules.ts';
 
 /** Something about a valid policy that will not work as its author may think. */
 export interface PolicyProblem {
@@ -15,11 +16,19 @@ export interface PolicyProblem {
 /** Everything worth telling the authors of the policies of a snapshot. */
 export function policyProblems(snapshot: Snapshot): readonly PolicyProblem[] {
   const all = [...snapshot.policies.mesh, ...[...snapshot.policies.namespaces.values()].flat()];
-  return [
-    ...conflictProblems(snapshot, all),
-    ...all.flatMap((policy) => targetProblems(snapshot, policy)),
-    ...portProblems(snapshot),
-  ];
+  const ofEach = all.flatMap((policy) => [...targetProblems(snapshot, policy), ...triggerProblems(policy)]);
+  return [...conflictProblems(snapshot, all), ...ofEach, ...portProblems(snapshot)];
+}
+
+function triggerProblems(policy: AuthnPolicy): readonly PolicyProblem[] {
+  const problems = unusableMatches(policy.origins).map(({ type, value }) => ({
+    policy,
+    message: `trigger rule path ${type} ${JSON.stringify(value)} cannot be matched on the path alone, so the rule applies without it`,
+  }));
+  if (combinationCount(groupByTrigger(policy.origins)) <= MAX_COMBINATIONS) return problems;
+  const message =
+    'the trigger rules of its origins have too many combinations, so every request is answered 401: give origins the same rules';
+  return [...problems, { policy, message }];
 }
 
 function conflictProblems(snapshot: Snapshot, policies: readonly AuthnPolicy[]): readonly PolicyProblem[] {
