@@ -37,19 +37,29 @@ export class Proxies {
   }
 
   observe(event: DeliveryEvent): void {
-    if (event.type === 'connected') {
-      const { streamId, node } = event;
-      this.#streams.set(streamId, { streamId, node, connectedAt: this.#now(), types: new Map(), sequence: 0 });
-      return;
+    switch (event.type) {
+      case 'connected': {
+        const { streamId, node } = event;
+        this.#streams.set(streamId, { streamId, node, connectedAt: this.#now(), types: new Map(), sequence: 0 });
+        return;
+      }
+      case 'disconnected':
+        this.#streams.delete(event.streamId);
+        return;
+      case 'current':
+        return this.#update(event.streamId, (entry) => {
+          entry.sequence = Math.max(entry.sequence, event.sequence);
+        });
+      default:
+        return this.#update(event.streamId, (entry) => {
+          entry.types.set(event.typeUrl, next(entry.types.get(event.typeUrl) ?? NOTHING, event));
+        });
     }
-    if (event.type === 'disconnected') {
-      this.#streams.delete(event.streamId);
-      return;
-    }
-    const entry = this.#streams.get(event.streamId);
-    if (entry === undefined) return;
-    if (event.type === 'current') entry.sequence = Math.max(entry.sequence, event.sequence);
-    else entry.types.set(event.typeUrl, next(entry.types.get(event.typeUrl) ?? NOTHING, event));
+  }
+
+  #update(streamId: number, change: (entry: Entry) => void): void {
+    const entry = this.#streams.get(streamId);
+    if (entry !== undefined) change(entry);
   }
 
   get(streamId: number): ConnectedProxy | undefined {
@@ -58,7 +68,9 @@ export class Proxies {
 
   /** Sorted by proxy id. */
   list(): readonly ConnectedProxy[] {
-    return [...this.#streams.values()].sort((a, b) => (a.node.id < b.node.id ? -1 : a.node.id > b.node.id ? 1 : a.streamId - b.streamId));
+    return [...this.#streams.values()].sort((a, b) =>
+      a.node.id < b.node.id ? -1 : a.node.id > b.node.id ? 1 : a.streamId - b.streamId,
+    );
   }
 
   /** The proxies with that id: the whole node id, or the `pod.namespace` part of it. */

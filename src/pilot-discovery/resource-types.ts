@@ -11,7 +11,12 @@ export type ResourceTypeName = keyof typeof TYPE_URLS;
 export const RESOURCE_TYPE_NAMES = Object.keys(TYPE_URLS) as readonly ResourceTypeName[];
 
 /** Label of a type in metrics (`cds`, `eds`, `lds`, `rds`). */
-export const METRIC_NAMES: Readonly<Record<ResourceTypeName, string>> = { cluster: 'cds', endpoint: 'eds', listener: 'lds', route: 'rds' };
+export const METRIC_NAMES: Readonly<Record<ResourceTypeName, string>> = {
+  cluster: 'cds',
+  endpoint: 'eds',
+  listener: 'lds',
+  route: 'rds',
+};
 
 export function resourceTypeName(typeUrl: string): ResourceTypeName | undefined {
   return RESOURCE_TYPE_NAMES.find((name) => TYPE_URLS[name] === typeUrl);

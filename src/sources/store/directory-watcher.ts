@@ -31,7 +31,7 @@ export class DirectoryWatcher {
 
   #add(path: string): void {
     try {
-      const watcher = watch(join(this.#root, path), { persistent: false }, this.#onEvent);
+      const watcher = watch(join(this.#root, path), this.#onEvent);
       watcher.on('error', () => this.#drop(path));
       this.#watchers.set(path, watcher);
     } catch {

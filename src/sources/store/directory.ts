@@ -144,7 +144,7 @@ export class DirectoryStore implements ObjectStore {
     this.#watcher = new DirectoryWatcher(this.#options.root, () => this.#lookSoon());
     this.#watcher.follow(['']);
     this.#refresh({ patient: false });
-    this.#resync = setInterval(() => this.#refresh({ patient: true }), this.#options.resync ?? seconds(60)).unref();
+    this.#resync = setInterval(() => this.#refresh({ patient: true }), this.#options.resync ?? seconds(60));
   }
 
   /** Looks once the file that just changed has settled; the events until then are one. */

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import type { Invocation } from '../flags/table.ts';
+import { ANY_HOST, type HostPort, parseListenAddress } from '../lib/address.ts';
+import type { Duration } from '../lib/duration.ts';
+import { MeshError } from '../lib/errors.ts';
+import { DEFAULT_MESH_CONFIG } from '../model/mesh-config.ts';
+import type { DiscoveryFlags } from './flags.ts';
+
+/** What is left of the flags and the environment once every default and fallback is resolved. */
+export interface DiscoveryConfig {
+  /** Store of services, endpoints and pods. */
+  readonly registryPath: string;
+  /** Store of policies and of the mesh configuration. */
+  readonly configPath: string;
+  readonly meshConfigFile: string | undefined;
+  /** Of the control plane. */
+  readonly namespace: string;
+  /** Only this namespace's services and policies; `undefined`: all. */
+  readonly appNamespace: string | undefined;
+  readonly domain: string;
+  readonly resync: Duration;
+  readonly grpc: HostPort;
+  readonly http: HostPort;
+  readonly monitoring: HostPort;
+}
+
+/** Throws a MeshError `usage` that names the flag. */
+export function resolveConfig(
+  { options, given }: Invocation<DiscoveryFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+): DiscoveryConfig {
+  const grpc = parseListenAddress(options.grpcAddr);
+  if (!grpc.ok) throw new MeshError('usage', `flag --grpcAddr: ${grpc.problems[0]?.message ?? ''}`);
+  // A default path that is not there means the default mesh; one that was asked for must be there.
+  const useFile = given.has('meshConfig') || existsSync(options.meshConfig);
+  return {
+    registryPath: options.orchconfig || options.configDir,
+    configPath: options.configDir || options.orchconfig,
+    meshConfigFile: useFile ? options.meshConfig : undefined,
+    namespace: options.namespace || env['POD_NAMESPACE'] || DEFAULT_MESH_CONFIG.rootNamespace,
+    appNamespace: options.appNamespace || undefined,
+    domain: options.domain,
+    resync: options.resync,
+    grpc: grpc.value,
+    http: { host: ANY_HOST, port: options.port },
+    monitoring: { host: ANY_HOST, port: options.monitoringPort },
+  };
+}

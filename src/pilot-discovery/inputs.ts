@@ -1,0 +1,99 @@
+/** Everything a snapshot is made from, followed in the stores. */
+import type { Logger } from '../io/log/logger.ts';
+import { type Duration, seconds } from '../lib/duration.ts';
+import type { Problem } from '../lib/errors.ts';
+import type { Names } from '../lib/names.ts';
+import type { SnapshotInputs } from '../model/snapshot.ts';
+import { followMeshConfigFile, followMeshConfigMap, type MeshConfigSource } from '../sources/mesh-configuration.ts';
+import { followPolicies } from '../sources/policies.ts';
+import { followKubernetes } from '../sources/registries/kubernetes.ts';
+import type { ObjectStore } from '../sources/store/object-store.ts';
+import type { DiscoveryConfig } from './config.ts';
+import { createKeySets } from './key-sets.ts';
+
+export interface Inputs {
+  /** The state of everything right now. */
+  current(): SnapshotInputs;
+  problems(): readonly Problem[];
+  /** What has not been read yet; empty when everything has. */
+  waitingFor(): readonly string[];
+  readonly synced: Promise<void>;
+}
+
+export interface InputOptions {
+  readonly config: DiscoveryConfig;
+  readonly registryStore: ObjectStore;
+  readonly configStore: ObjectStore;
+  readonly names: Names;
+  readonly onChange: () => void;
+  readonly onKeySetFetch: (success: boolean) => void;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+export async function followInputs(options: InputOptions): Promise<Inputs> {
+  const { config, names, onChange, logger, signal } = options;
+  const common = {
+    names,
+    onChange,
+    logger,
+    signal,
+    ...(config.appNamespace === undefined ? {} : { namespace: config.appNamespace }),
+  };
+  const registry = followKubernetes({ ...common, store: options.registryStore, domain: config.domain });
+  const policies = followPolicies({ ...common, store: options.configStore });
+  const mesh = await followMesh(options);
+  const keySets = createKeySets({ logger, signal, onChange, onFetch: options.onKeySetFetch });
+
+  const waiting = new Map<string, Promise<void>>([
+    ['services, endpoints and pods', registry.synced],
+    ['policies', policies.synced],
+    ['mesh configuration', mesh.synced],
+  ]);
+  const listed = Promise.all(waiting.values()).then(() => keySets.follow(policies.values()));
+  waiting.set(
+    'key sets',
+    listed.then(() => Promise.race([keySets.attempted(), abortableDelay(KEY_SET_PATIENCE, signal)])),
+  );
+  const synced = Promise.all(waiting.values()).then(() => undefined);
+  for (const [name, promise] of waiting) promise.then(() => waiting.delete(name)).catch(() => {});
+
+  return {
+    current() {
+      const inForce = policies.values();
+      keySets.follow(inForce);
+      return {
+        mesh: mesh.value(),
+        domain: config.domain,
+        services: registry.services(),
+        endpointSlices: registry.endpointSlices(),
+        workloads: registry.workloads(),
+        policies: inForce,
+        jwks: keySets.documents(),
+      };
+    },
+    problems: () => [...registry.problems(), ...policies.problems(), ...mesh.problems()],
+    waitingFor: () => [...waiting.keys()],
+    synced,
+  };
+}
+
+/** A key set that does not come in this time is waited for no longer: its policies start closed. */
+const KEY_SET_PATIENCE = seconds(6);
+
+function abortableDelay(delay: Duration, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delay);
+    timer.unref();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function followMesh(options: InputOptions): Promise<MeshConfigSource> | MeshConfigSource {
+  const { config, names, onChange, logger, signal } = options;
+  const { namespace } = config;
+  if (config.meshConfigFile !== undefined) {
+    return followMeshConfigFile({ path: config.meshConfigFile, namespace, onChange, logger, signal });
+  }
+  return followMeshConfigMap({ store: options.configStore, namespace, names, onChange, logger, signal });
+}

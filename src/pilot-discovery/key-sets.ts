@@ -1,0 +1,73 @@
+import { createJwksFetcher, systemFetchClock } from '../io/jwks/fetcher.ts';
+import { type JwksLocation, jwksLocationKey } from '../io/jwks/source.ts';
+import type { Logger } from '../io/log/logger.ts';
+import type { AuthnPolicy, JwksSource } from '../model/authn-policy.ts';
+import { jwksKey } from '../model/jwks.ts';
+
+/** The key sets that the policies in force need, fetched and refreshed. */
+export interface KeySets {
+  /** Says which policies there are now; new locations are fetched at once. */
+  follow(policies: readonly AuthnPolicy[]): void;
+  /** Documents by `jwksKey`; one never fetched is missing. The same map until one of them changes. */
+  documents(): ReadonlyMap<string, string>;
+  /**
+   * Resolves when everything that is followed has been fetched, or failed to be, once. A server that restarts waits for it,
+   * so that it does not close services whose keys it is about to have.
+   */
+  attempted(): Promise<void>;
+}
+
+export interface KeySetOptions {
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly onChange: () => void;
+  readonly onFetch: (success: boolean) => void;
+}
+
+export function createKeySets(options: KeySetOptions): KeySets {
+  const { logger, signal, onChange, onFetch } = options;
+  let sources: readonly Exclude<JwksSource, { readonly type: 'inline' }>[] = [];
+  let documents: ReadonlyMap<string, string> = new Map();
+  let attempts = 0;
+  const { promise: attempted, resolve: markAttempted } = Promise.withResolvers<void>();
+
+  const collect = (): void => {
+    const fetched = fetcher.keySets();
+    documents = new Map(
+      sources.flatMap((source): [string, string][] => {
+        const document = fetched.get(jwksLocationKey(source));
+        return document === undefined ? [] : [[jwksKey(source), document]];
+      }),
+    );
+  };
+  const fetcher = createJwksFetcher({
+    fetch: (url, init) => fetch(url, init),
+    clock: systemFetchClock,
+    random: Math.random,
+    logger,
+    signal,
+    onFetch: (success) => {
+      attempts += 1;
+      if (attempts >= sources.length) markAttempted();
+      onFetch(success);
+    },
+    onChange: () => {
+      collect();
+      onChange();
+    },
+  });
+
+  return {
+    follow(policies) {
+      const needed = policies.flatMap((policy) => policy.origins.map((origin) => origin.jwks));
+      const remote = needed.filter((source) => source.type !== 'inline');
+      const unique = new Map(remote.map((source) => [jwksKey(source), source]));
+      if (unique.size === sources.length && sources.every((source) => unique.has(jwksKey(source)))) return;
+      sources = [...unique.values()];
+      fetcher.setSources(sources satisfies readonly JwksLocation[]);
+      collect();
+    },
+    documents: () => documents,
+    attempted: () => (sources.length === 0 ? Promise.resolve() : attempted),
+  };
+}

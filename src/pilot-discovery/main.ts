@@ -1,0 +1,111 @@
+/** pilot-discovery: joins sources, model, xds and delivery, and serves the result. */
+import { hash, randomUUID } from 'node:crypto';
+import { createAdsMethods } from '../delivery/ads.ts';
+import type { Invocation } from '../flags/table.ts';
+import type { Host } from '../io/host.ts';
+import type { Logger } from '../io/log/logger.ts';
+import { createLogging } from '../io/log/winston.ts';
+import { formatProblem, type Problem } from '../lib/errors.ts';
+import { buildInfo, shortVersion } from '../lib/version.ts';
+import { kindsFor } from '../model/kinds.ts';
+import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { createTranslator } from '../xds/translate.ts';
+import { type DiscoveryConfig, resolveConfig } from './config.ts';
+import { debugHandler } from './debug.ts';
+import { createFeedback } from './feedback.ts';
+import type { DiscoveryFlags } from './flags.ts';
+import { createMetrics } from './metrics.ts';
+import { monitoringHandler } from './monitoring.ts';
+import { createPipeline } from './pipeline.ts';
+import { Proxies } from './proxies.ts';
+import { Publisher } from './publisher.ts';
+import { startServers } from './servers.ts';
+import { countsOf, dumpConfiguration, summariseSnapshot } from './summary.ts';
+
+/** Running streams get this long to end by themselves at shutdown. */
+const SHUTDOWN_GRACE_MS = 2_000;
+
+/** Serves until the host's signal; gives the exit code. */
+export async function run(invocation: Invocation<DiscoveryFlags>, host: Host): Promise<number> {
+  const config = resolveConfig(invocation, host.env);
+  const logging = createLogging(invocation.options, host);
+  try {
+    const stores = openStores(config, host, logging.scope('default'));
+    try {
+      await serve(config, stores, host, { main: logging.scope('default'), ads: logging.scope('ads') });
+    } finally {
+      await Promise.all(new Set([stores.registry.close(), stores.config.close()]));
+    }
+    return 0;
+  } finally {
+    await logging.close();
+  }
+}
+
+interface Stores {
+  readonly registry: OpenedStore;
+  readonly config: OpenedStore;
+}
+
+function openStores(config: DiscoveryConfig, host: Host, logger: Logger): Stores {
+  const { env, cwd, now, names } = host;
+  const onProblem = (problems: readonly Problem[]): void => {
+    for (const problem of problems)
+      logger.warn('manifest refused; its last good content stays in force', { problem: formatProblem(problem) });
+  };
+  const open = (path: string, flag: string): OpenedStore =>
+    openStore(path, { flag, kinds: kindsFor(names), env, cwd, now, newUid: randomUUID, resync: config.resync, onProblem });
+  const registry = open(config.registryPath, '--orchconfig');
+  return { registry, config: config.configPath === config.registryPath ? registry : open(config.configPath, '--configDir') };
+}
+
+interface Loggers {
+  readonly main: Logger;
+  readonly ads: Logger;
+}
+
+async function serve(config: DiscoveryConfig, stores: Stores, host: Host, loggers: Loggers): Promise<void> {
+  const { signal } = host;
+  const publisher = new Publisher(createTranslator({ hash: (bytes) => hash('sha1', bytes, 'base64url') }));
+  const proxies = new Proxies(host.now);
+  const metrics = createMetrics(shortVersion(buildInfo));
+  const feedback = createFeedback(publisher, proxies, metrics, loggers.ads);
+  const pipeline = await createPipeline({
+    config,
+    registryStore: stores.registry,
+    configStore: stores.config,
+    names: host.names,
+    publisher,
+    onPublish: feedback.onPublish,
+    onKeySetFetch: metrics.jwksFetched,
+    logger: loggers.main,
+    signal,
+  });
+  const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
+  const servers = await startServers({
+    config,
+    methods: createAdsMethods({ source: publisher, observe: feedback.observe, logger: loggers.ads }),
+    pages: debugHandler({
+      waitingFor: pipeline.inputs.waitingFor,
+      proxies,
+      snapshot: () => summariseSnapshot(publisher, problems()),
+      configDump: (proxy) => dumpConfiguration(publisher, proxy.node),
+    }),
+    monitoring: monitoringHandler(metrics, () => metrics.snapshot(countsOf(publisher.snapshot))),
+    logger: loggers.main,
+  });
+  try {
+    await Promise.race([pipeline.start(), aborted(signal)]);
+    if (signal.aborted) return;
+    await servers.serveDiscovery();
+    await aborted(signal);
+  } finally {
+    loggers.main.info('stopping');
+    await servers.close(SHUTDOWN_GRACE_MS);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

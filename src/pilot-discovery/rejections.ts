@@ -1,0 +1,34 @@
+/** Which object a rejected resource comes from, so that a rejection names what its author can mend. */
+import type { ProxyNode, TypeUrl } from '../delivery/ports.ts';
+import type { AuthnPolicy } from '../model/authn-policy.ts';
+import { policiesOf } from '../model/policy-index.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { workloadOf } from './proxies.ts';
+import { TYPE_URLS } from './resource-types.ts';
+
+/**
+ * The objects that decide about what a proxy rejected, most likely culprit first: those whose name stands in Envoy's message,
+ * else for the inbound listener the policies that apply to the workload.
+ */
+export function objectsBehind(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl, message: string): readonly string[] {
+  const services = snapshot.services.filter((service) => message.includes(service.hostname));
+  if (services.length > 0) return services.map((service) => `Service ${service.namespace}/${service.name}`);
+  if (typeUrl !== TYPE_URLS.listener || !message.includes('virtualInbound')) return [];
+  const [pod = '', namespace = ''] = splitWorkload(workloadOf(node.id));
+  const served = snapshot.servicesByWorkload.get(`${namespace}/${pod}`) ?? [];
+  const names = new Set(served.map((service) => service.name));
+  return [...policiesOf(snapshot.policies, namespace), ...snapshot.policies.mesh]
+    .filter((policy) => policy.targets.length === 0 || policy.targets.some((target) => names.has(target.name)))
+    .sort((a, b) => b.origins.length - a.origins.length)
+    .map(describePolicy);
+}
+
+/** A pod's name may hold dots, a namespace none. */
+function splitWorkload(workload: string): readonly [string, string] {
+  const dot = workload.lastIndexOf('.');
+  return [workload.slice(0, dot), workload.slice(dot + 1)];
+}
+
+function describePolicy(policy: AuthnPolicy): string {
+  return policy.scope === 'mesh' ? `MeshPolicy ${policy.name}` : `Policy ${policy.namespace}/${policy.name}`;
+}
