@@ -28,7 +28,7 @@ const SHUTDOWN_GRACE_MS = 2_000;
 /** Serves until the host's signal; gives the exit code. */
 export async function run(invocation: Invocation<DiscoveryFlags>, host: Host): Promise<number> {
   const config = resolveConfig(invocation, host.env);
-  const logging = createLogging(invocation.options, host);
+  const logging = await createLogging(invocation.options, host);
   try {
     const stores = openStores(config, host, logging.scope('default'));
     try {
