@@ -5,6 +5,7 @@ import type { SubjectAltName } from '../io/x509/names.ts';
 import type { Duration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { CaFlags } from './flags.ts';
+import type { LivenessFile } from './liveness.ts';
 import type { AuthorityFiles } from './plugged-in.ts';
 import type { GracePeriod } from './rotation.ts';
 import { serverNames } from './server-identity.ts';
@@ -24,6 +25,8 @@ export interface CaConfig {
   readonly grace: GracePeriod;
   /** Undefined: no gRPC. */
   readonly grpc: { readonly port: number; readonly names: readonly SubjectAltName[] } | undefined;
+  /** Undefined: no liveness file. */
+  readonly liveness: LivenessFile | undefined;
 }
 
 type Options = Invocation<CaFlags>['options'];
@@ -49,6 +52,7 @@ export function resolveConfig({ options }: Invocation<CaFlags>, env: Readonly<Re
       organization: options.org,
     },
     grace: gracePeriod(options),
+    liveness: livenessFile(options),
     grpc:
       options['grpc-port'] === 0
         ? undefined
@@ -93,6 +97,18 @@ function gracePeriod(options: Options): GracePeriod {
   const minimum = options['workload-cert-min-grace-period'];
   if (minimum < 0) throw new MeshError('usage', 'flag --workload-cert-min-grace-period: a time below 0s is no grace period');
   return { ratio, minimum };
+}
+
+function livenessFile(options: Options): LivenessFile | undefined {
+  const path = options['liveness-probe-path'];
+  const interval = options['liveness-probe-interval'];
+  if (path === '' && interval === 0) return undefined;
+  if (path === '') throw new MeshError('usage', 'flag --liveness-probe-interval needs --liveness-probe-path beside it');
+  if (!(interval > 0))
+    throw new MeshError('usage', 'flag --liveness-probe-path needs --liveness-probe-interval above 0s beside it');
+  const checkInterval = options['probe-check-interval'];
+  if (!(checkInterval > 0)) throw new MeshError('usage', 'flag --probe-check-interval: checks need more than 0s between them');
+  return { path, interval, checkInterval };
 }
 
 function positive(flag: 'workload-cert-ttl' | 'max-workload-cert-ttl' | 'self-signed-ca-cert-ttl', options: Options): Duration {

@@ -4,7 +4,6 @@ import { milliseconds, seconds } from '../lib/duration.ts';
 
 const HOUR = 3600;
 const UPSTREAM_REFUSED = 'an upstream certificate authority is not supported by this build yet';
-const LIVENESS_REFUSED = 'the liveness file is not supported by this build yet; use the gRPC health service of --grpc-port';
 const KUBERNETES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
 
 /** The flags of `mesh_ca` itself, which starts the certificate authority. */
@@ -45,20 +44,18 @@ export const caFlags = flagTable({
   'listened-namespace': {
     type: 'string',
     default: '',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the name of an environment variable, as shells write it
     summary: 'namespace the CA listens to; when unset ${NAMESPACE} is used; when neither is set all namespaces',
-    refused: KUBERNETES_REFUSED,
   },
   'liveness-probe-interval': {
     type: 'duration',
     default: milliseconds(0),
     summary: 'interval of updating the liveness file',
-    refused: LIVENESS_REFUSED,
   },
   'liveness-probe-path': {
     type: 'string',
     default: '',
     summary: 'liveness file path',
-    refused: LIVENESS_REFUSED,
   },
   'max-workload-cert-ttl': {
     type: 'duration',
@@ -70,7 +67,6 @@ export const caFlags = flagTable({
     type: 'duration',
     default: seconds(30),
     summary: 'interval of checking CA liveness',
-    refused: LIVENESS_REFUSED,
   },
   'requested-ca-cert-ttl': {
     type: 'duration',
