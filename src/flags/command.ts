@@ -62,7 +62,7 @@ export function meshCommand<T extends FlagTable>(spec: CommandSpec<T>): MeshComm
     args: oclifArgs(args),
     usage: usageLine(words, args),
     hidden: spec.hidden === true,
-    strict: args.at(-1)?.variadic !== true,
+    strict: true,
     async run(argv: readonly string[]): Promise<void> {
       const target = dispatch(process.argv);
       const program = target.kind === 'component' ? [target.program, ...words.slice(1)].join(' ') : `mesh ${words.join(' ')}`;

@@ -1,4 +1,4 @@
-import { flush, handle, run } from '@oclif/core';
+import { handle, run } from '@oclif/core';
 
 /**
  * Lets oclif answer: help of any command, and the commands of its plugins (completion).
@@ -7,7 +7,6 @@ import { flush, handle, run } from '@oclif/core';
 export async function describe(words: readonly string[], root: string): Promise<void> {
   try {
     await run([...words], { root });
-    await flush();
   } catch (error) {
     await handle(error instanceof Error ? error : new Error(String(error)));
   }
