@@ -22,21 +22,24 @@ function call(port: number, method: string, path: string): Promise<string> {
     new MeshError('unavailable', `the proxy's administration port 127.0.0.1:${port} ${reason}`, cause);
   return new Promise((resolve, reject) => {
     // A connection of its own: a kept one would count as active while the proxy drains.
-    const outgoing = request({ host: '127.0.0.1', port, method, path, agent: false, signal: AbortSignal.timeout(DEADLINE) }, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > MAX_ANSWER_BYTES) response.destroy(failure(`answers more than ${MAX_ANSWER_BYTES} bytes`));
-      });
-      response.on('error', reject);
-      response.on('end', () => {
-        const body = Buffer.concat(chunks).toString('utf8');
-        if (response.statusCode === 200) resolve(body);
-        else reject(failure(`answers ${path} with ${response.statusCode}: ${body.trim().slice(0, 200)}`));
-      });
-    });
+    const outgoing = request(
+      { host: '127.0.0.1', port, method, path, agent: false, signal: AbortSignal.timeout(DEADLINE) },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          size += chunk.length;
+          if (size > MAX_ANSWER_BYTES) response.destroy(failure(`answers more than ${MAX_ANSWER_BYTES} bytes`));
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          const body = Buffer.concat(chunks).toString('utf8');
+          if (response.statusCode === 200) resolve(body);
+          else reject(failure(`answers ${path} with ${response.statusCode}: ${body.trim().slice(0, 200)}`));
+        });
+      },
+    );
     outgoing.on('error', (error) => reject(failure(`does not answer: ${error.message}`, error)));
     outgoing.end();
   });

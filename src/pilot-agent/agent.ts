@@ -9,7 +9,7 @@ import { buildBootstrap } from './bootstrap.ts';
 import { writeBootstrap } from './bootstrap-file.ts';
 import { identityRequester } from './certificate-request.ts';
 import type { Clock } from './clock.ts';
-import { printAddress, type ProxyConfig } from './config.ts';
+import { type ProxyConfig, printAddress } from './config.ts';
 import { drainProxy } from './drain.ts';
 import { envoyArguments } from './envoy-arguments.ts';
 import { canTieToParent, requireBinary, startEnvoy } from './envoy-process.ts';
@@ -105,7 +105,8 @@ class Agent {
       logger.info('draining the proxy');
       const proxy = supervisor.running;
       const times = { drain: this.#config.drainDuration, kill: this.#config.parentShutdownDuration };
-      if (proxy !== undefined) await drainProxy(proxy, adminAt(this.#config.adminPort), times, this.#config.prometheusPort, clock, logger);
+      if (proxy !== undefined)
+        await drainProxy(proxy, adminAt(this.#config.adminPort), times, this.#config.prometheusPort, clock, logger);
     } finally {
       signal.removeEventListener('abort', begin);
       this.#ending.abort();

@@ -156,7 +156,15 @@ function statsListener(config: ProxyConfig): Json {
 
 function markedSockets(mark: number): Json {
   return {
-    socket_options: [{ description: 'exempts the proxy from redirection', level: SOL_SOCKET, name: SO_MARK, int_value: mark, state: 'STATE_PREBIND' }],
+    socket_options: [
+      {
+        description: 'exempts the proxy from redirection',
+        level: SOL_SOCKET,
+        name: SO_MARK,
+        int_value: mark,
+        state: 'STATE_PREBIND',
+      },
+    ],
   };
 }
 

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import type { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { IstioCertificateRequest, IstioCertificateResponse } from '#gen/istio/v1/auth/ca.ts';
 import { unaryCall } from '../io/grpc/client.ts';
 import { checkChain, parseCertificateChain, spiffeIdOf } from '../io/x509/chain.ts';
@@ -9,7 +9,7 @@ import { type Duration, seconds } from '../lib/duration.ts';
 import { MeshError, type Problem } from '../lib/errors.ts';
 import { Redacted } from '../lib/redacted.ts';
 import { formatSpiffeId } from '../lib/spiffe.ts';
-import { printAddress, type ProxyConfig, type WorkloadIdentity } from './config.ts';
+import { type ProxyConfig, printAddress, type WorkloadIdentity } from './config.ts';
 import type { Identity } from './secrets.ts';
 
 const CALL_DEADLINE: Duration = seconds(10);
@@ -52,7 +52,11 @@ function requestedNames({ trustDomain, ...rest }: WorkloadIdentity): readonly st
 
 async function readToken(file: string): Promise<Redacted> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new MeshError('unauthenticated', `the token file ${file} (--tokenFile) cannot be read: ${MeshError.from(cause).message}`, cause);
+    throw new MeshError(
+      'unauthenticated',
+      `the token file ${file} (--tokenFile) cannot be read: ${MeshError.from(cause).message}`,
+      cause,
+    );
   });
   const token = text.trim();
   if (token === '' || token.length > MAX_TOKEN_BYTES || /[^\x21-\x7e]/.test(token)) {
@@ -88,7 +92,9 @@ export function acceptChain(
   return {
     keyPem: privateKeyPem(pair.privateKey),
     // Peers have the roots of their own; sending ours only makes handshakes longer.
-    chainPem: [leaf, ...others.filter((certificate) => !isRoot(certificate))].map((certificate) => certificate.toString()).join(''),
+    chainPem: [leaf, ...others.filter((certificate) => !isRoot(certificate))]
+      .map((certificate) => certificate.toString())
+      .join(''),
     obtainedAt: now,
     notAfter: leaf.validToDate,
   };

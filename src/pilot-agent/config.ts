@@ -37,7 +37,12 @@ export interface ProxyConfig {
   readonly identity: WorkloadIdentity;
   readonly discovery: Address;
   readonly connectTimeout: Duration;
-  readonly ca: { readonly address: Address; readonly rootFile: string; readonly tokenFile: string; readonly keyType: 'ec-p256' | 'rsa-2048' };
+  readonly ca: {
+    readonly address: Address;
+    readonly rootFile: string;
+    readonly tokenFile: string;
+    readonly keyType: 'ec-p256' | 'rsa-2048';
+  };
   readonly binaryPath: string;
   readonly bootstrapFile: string;
   readonly sdsSocket: string;
@@ -111,7 +116,8 @@ export function resolveProxyConfig(
     proxyMark: options.proxyMark,
   };
   checkDurations(options, problems);
-  if (config.adminPort === 0) problems.push({ path: '--proxyAdminPort', message: '0 is not a port the agent could ask the proxy on' });
+  if (config.adminPort === 0)
+    problems.push({ path: '--proxyAdminPort', message: '0 is not a port the agent could ask the proxy on' });
   return problems.length === 0 ? { ok: true, value: config } : { ok: false, problems };
 }
 
@@ -134,7 +140,8 @@ function resolvePod(options: OptionsOf<ProxyFlags>, env: Environment, problems: 
     const shown = JSON.stringify({ TRUST_DOMAIN: trustDomain, POD_NAMESPACE: namespace, SERVICE_ACCOUNT: serviceAccount });
     problems.push({ path: 'environment', message: `${shown} does not name an identity` });
   }
-  if (/[~\s]/.test(id + options.domain)) problems.push({ path: '--id', message: `neither it nor --domain may contain "~" or blanks` });
+  if (/[~\s]/.test(id + options.domain))
+    problems.push({ path: '--id', message: `neither it nor --domain may contain "~" or blanks` });
   const addresses = resolveAddresses(options.ip, env, problems);
   return {
     id,
@@ -156,7 +163,8 @@ function resolveAddresses(flag: string, env: Environment, problems: Problem[]): 
   const others = (env['INSTANCE_IPS'] ?? '').split(',').map((text) => text.trim());
   const addresses = [...new Set([first, ...others])].filter((text) => text !== '');
   for (const address of addresses) {
-    if (isIP(address) === 0) problems.push({ path: '--ip', message: `"${address}" (or INSTANCE_IP, INSTANCE_IPS) is not an IP address` });
+    if (isIP(address) === 0)
+      problems.push({ path: '--ip', message: `"${address}" (or INSTANCE_IP, INSTANCE_IPS) is not an IP address` });
   }
   return addresses;
 }
@@ -178,7 +186,8 @@ function checkDurations(options: OptionsOf<ProxyFlags>, problems: Problem[]): vo
 
 function requireAddress(flag: string, text: string, problems: Problem[]): Address {
   const address = parseAddress(text);
-  if (address === undefined) problems.push({ path: flag, message: `"${text}" is not an address such as mesh-pilot:15007 or [fd00::1]:15010` });
+  if (address === undefined)
+    problems.push({ path: flag, message: `"${text}" is not an address such as mesh-pilot:15007 or [fd00::1]:15010` });
   return address ?? { host: '', port: 0 };
 }
 

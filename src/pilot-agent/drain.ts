@@ -24,7 +24,14 @@ const ENDING: Duration = milliseconds(1_000);
  * Ends the proxy without cutting what it can finish: it tells its clients to go (Connection: close, GOAWAY), and is
  * terminated when the last connection is gone or the drain time is over.
  */
-export async function drainProxy(proxy: ProxyProcess, admin: Admin, times: DrainTimes, statsPort: number, clock: Clock, logger: Logger): Promise<void> {
+export async function drainProxy(
+  proxy: ProxyProcess,
+  admin: Admin,
+  times: DrainTimes,
+  statsPort: number,
+  clock: Clock,
+  logger: Logger,
+): Promise<void> {
   const begin = clock.elapsed();
   const ended = new AbortController();
   const exited = proxy.exited.then(() => ended.abort());

@@ -26,7 +26,11 @@ const SETPRIV = '/usr/bin/setpriv';
 export async function requireBinary(path: string): Promise<void> {
   await access(path, constants.X_OK).catch((cause: NodeJS.ErrnoException) => {
     const reason = cause.code === 'ENOENT' ? 'does not exist' : 'cannot be executed';
-    throw new MeshError('not_found', `the proxy binary ${path} (--binaryPath) ${reason}; install Envoy there or name another path`, cause);
+    throw new MeshError(
+      'not_found',
+      `the proxy binary ${path} (--binaryPath) ${reason}; install Envoy there or name another path`,
+      cause,
+    );
   });
 }
 
@@ -49,8 +53,9 @@ export async function startEnvoy(
   tied: boolean,
 ): Promise<ProxyProcess> {
   await requireBinary(binary);
+  // A session of its own: Ctrl-C in a terminal reaches the whole group, and would end the proxy before it is drained.
   const child = tied
-    ? spawn(SETPRIV, ['--pdeathsig', 'KILL', '--', binary, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    ? spawn(SETPRIV, ['--pdeathsig', 'KILL', '--', binary, ...args], { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     : spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.pipe(output.stdout, { end: false });
   child.stderr.pipe(output.stderr, { end: false });
@@ -65,6 +70,8 @@ export async function startEnvoy(
 function started(child: ChildProcess, binary: string): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (cause) => reject(new MeshError('failed_precondition', `cannot run the proxy ${binary}: ${cause.message}`, cause)));
+    child.once('error', (cause) =>
+      reject(new MeshError('failed_precondition', `cannot run the proxy ${binary}: ${cause.message}`, cause)),
+    );
   });
 }

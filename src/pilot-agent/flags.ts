@@ -8,6 +8,8 @@ const REST_BOOTSTRAP_REFUSED = 'belongs to the bootstrap that polls REST, which 
 /** The flags of `pilot-agent debug`. */
 export const debugFlags = flagTable({ ...loggingFlags });
 
+export type DebugFlags = typeof debugFlags;
+
 /** The flags of `pilot-agent proxy`. */
 export const proxyFlags = flagTable({
   ...loggingFlags,

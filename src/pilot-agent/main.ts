@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import build from '../../package.json' with { type: 'json' };
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
+import { createLogging } from '../io/log/winston.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
+import { buildInfo } from '../lib/version.ts';
+import { adminAt } from './admin.ts';
 import { runAgent } from './agent.ts';
 import { systemClock } from './clock.ts';
 import { resolveProxyConfig } from './config.ts';
-import type { ProxyFlags } from './flags.ts';
-import { lineLogger } from './line-logger.ts';
+import { dumpConfiguration } from './debug.ts';
+import { type DebugFlags, type ProxyFlags, proxyFlags } from './flags.ts';
 import { parsePodLabels } from './pod-info.ts';
 
 /** Where the sidecar has the pod's labels, from the downward API. */
@@ -19,11 +21,23 @@ const LABELS_FILE = '/etc/mesh/pod/labels';
  */
 export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): Promise<number> {
   const labels = await readLabels(host.env['POD_LABELS_FILE'] ?? LABELS_FILE);
-  const config = resolveProxyConfig(invocation.options, host.env, labels, build.version);
+  const config = resolveProxyConfig(invocation.options, host.env, labels, buildInfo.version);
   if (!config.ok) throw new MeshError('usage', config.problems.map(formatProblem).join('; '));
-  const logger = lineLogger(host);
-  const deps = { clock: systemClock(host.now), random: Math.random, logger, stdout: host.stdout, stderr: host.stderr };
-  await runAgent(config.value, deps, host.signal);
+  const logging = await createLogging(invocation.options, host);
+  try {
+    const logger = logging.scope('default');
+    const deps = { clock: systemClock(host.now), random: Math.random, logger, stdout: host.stdout, stderr: host.stderr };
+    await runAgent(config.value, deps, host.signal);
+    return 0;
+  } finally {
+    await logging.close();
+  }
+}
+
+/** `pilot-agent debug <configuration-type>`: prints a part of the configuration of the proxy in this network namespace. */
+export async function runDebug(invocation: Invocation<DebugFlags>, host: Host): Promise<number> {
+  const [type = 'all'] = invocation.args;
+  host.stdout.write(await dumpConfiguration(type, adminAt(proxyFlags.proxyAdminPort.default)));
   return 0;
 }
 

@@ -11,7 +11,8 @@ export function parsePodLabels(text: string): Parsed<Readonly<Record<string, str
     if (line.trim() === '') continue;
     const [, key = '', quoted = ''] = /^([^=\s]+)=(".*")$/.exec(line.trim()) ?? [];
     const value = unquote(quoted);
-    if (key === '' || value === undefined) problems.push({ path: '', line: index + 1, message: 'is not a line like app="httpbin"' });
+    if (key === '' || value === undefined)
+      problems.push({ path: '', line: index + 1, message: 'is not a line like app="httpbin"' });
     else labels.set(key, value);
   }
   if (problems.length > 0) return { ok: false, problems };

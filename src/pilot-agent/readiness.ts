@@ -50,6 +50,8 @@ export function readStats(text: string): ReadonlyMap<string, number> {
 function readListenerPorts(text: string): readonly number[] {
   return items(field(JSON.parse(text), 'listener_statuses')).flatMap((listener) => {
     const addresses = [field(listener, 'local_address'), ...items(field(listener, 'additional_local_addresses'))];
-    return addresses.map((address) => field(field(address, 'socket_address'), 'port_value')).filter((port) => typeof port === 'number');
+    return addresses
+      .map((address) => field(field(address, 'socket_address'), 'port_value'))
+      .filter((port) => typeof port === 'number');
   });
 }

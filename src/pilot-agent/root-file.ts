@@ -17,7 +17,13 @@ const RETRY: Duration = seconds(0.5);
  * Keeps the holder's roots as the file has them until the signal aborts. A file that is missing or broken leaves the roots
  * as they were.
  */
-export async function followRootFile(file: string, holder: SecretHolder, clock: Clock, logger: Logger, signal: AbortSignal): Promise<void> {
+export async function followRootFile(
+  file: string,
+  holder: SecretHolder,
+  clock: Clock,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   let problem = '';
   while (!signal.aborted) {
     const found = watchFolder(dirname(file), signal);
@@ -28,10 +34,13 @@ export async function followRootFile(file: string, holder: SecretHolder, clock: 
     }
     const newProblem = read.ok ? '' : read.problem;
     if (newProblem !== '' && newProblem !== problem) {
-      logger.warn(holder.current.rootsPem === undefined ? 'waiting for the root certificates' : 'the root certificates stay as they were', {
-        file,
-        error: newProblem,
-      });
+      logger.warn(
+        holder.current.rootsPem === undefined ? 'waiting for the root certificates' : 'the root certificates stay as they were',
+        {
+          file,
+          error: newProblem,
+        },
+      );
     }
     problem = newProblem;
     await Promise.race([found.changed, clock.sleep(read.ok ? REREAD : RETRY, found.signal).catch(() => {})]);

@@ -62,7 +62,8 @@ async function untilDue({ holder, clock, random }: RotationDeps, signal: AbortSi
       const forget = holder.onChange(() => resolve('changed'));
       stop.addEventListener('abort', forget, { once: true });
     });
-    const due = rootsPem === undefined || time === undefined ? aborted(stop) : sleepUntil(time, clock, stop).then(() => 'due' as const);
+    const due =
+      rootsPem === undefined || time === undefined ? aborted(stop) : sleepUntil(time, clock, stop).then(() => 'due' as const);
     try {
       if ((await Promise.race([changed, due])) === 'due') return;
     } finally {

@@ -2,14 +2,15 @@
  * Serves the workload's secrets to its proxy: envoy.service.secret.v3.SecretDiscoveryService, state of the world and delta.
  * https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol
  */
+
+import { DataSource } from '#gen/envoy/config/core/v3/base.ts';
+import { Secret } from '#gen/envoy/extensions/transport_sockets/tls/v3/secret.ts';
 import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
 } from '#gen/envoy/service/discovery/v3/discovery.ts';
-import { DataSource } from '#gen/envoy/config/core/v3/base.ts';
-import { Secret } from '#gen/envoy/extensions/transport_sockets/tls/v3/secret.ts';
 import type { Method, ServerStream } from '../io/grpc/types.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { MeshError } from '../lib/errors.ts';
@@ -132,7 +133,11 @@ class Delta implements Variant {
     if (changed.length === 0) return undefined;
     for (const secret of changed) this.#versions.set(secret.name, secret.version);
     this.#nonce += 1;
-    const resources = changed.map(({ name, version, bytes }) => ({ name, version, resource: { typeUrl: SECRET_TYPE, value: bytes } }));
+    const resources = changed.map(({ name, version, bytes }) => ({
+      name,
+      version,
+      resource: { typeUrl: SECRET_TYPE, value: bytes },
+    }));
     const response = { typeUrl: SECRET_TYPE, nonce: String(this.#nonce), resources };
     return DeltaDiscoveryResponse.encode(DeltaDiscoveryResponse.fromPartial(response)).finish();
   }
@@ -160,12 +165,14 @@ function encode(secret: Secret): NamedSecret {
 const inline = (pem: string): DataSource => DataSource.fromPartial({ specifier: { $case: 'inlineString', inlineString: pem } });
 
 function requireType(type: string): void {
-  if (type !== '' && type !== SECRET_TYPE) throw new MeshError('invalid', `the agent serves secrets, not resources of type ${type}`);
+  if (type !== '' && type !== SECRET_TYPE)
+    throw new MeshError('invalid', `the agent serves secrets, not resources of type ${type}`);
 }
 
 function requireNames(names: readonly string[]): void {
   const unknown = names.find((name) => name !== IDENTITY && name !== ROOTS);
-  if (unknown !== undefined) throw new MeshError('not_found', `there is no secret "${unknown}"; the agent has ${IDENTITY} and ${ROOTS}`);
+  if (unknown !== undefined)
+    throw new MeshError('not_found', `there is no secret "${unknown}"; the agent has ${IDENTITY} and ${ROOTS}`);
 }
 
 const sameNames = (a: readonly string[], b: readonly string[]): boolean => [...a].sort().join() === [...b].sort().join();

@@ -18,7 +18,8 @@ export function createStatusServer(source: StatusSource, logger: Logger): HttpSe
     const readiness = await source.readiness();
     const state = readiness.ready ? 'ready' : readiness.reason;
     // Probes come every other second: only what changes is worth a line.
-    if (state !== known) logger.info(readiness.ready ? 'the proxy is ready' : 'the proxy is not ready', readiness.ready ? {} : { reason: state });
+    if (state !== known)
+      logger.info(readiness.ready ? 'the proxy is ready' : 'the proxy is not ready', readiness.ready ? {} : { reason: state });
     known = state;
     return text(readiness.ready ? 200 : 503, state);
   };
@@ -35,7 +36,9 @@ export function createStatusServer(source: StatusSource, logger: Logger): HttpSe
         case 'HEAD /healthz/live':
           return text(200, 'live');
         case 'GET /metrics':
-          return source.metrics().then((body) => ({ status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body }));
+          return source
+            .metrics()
+            .then((body) => ({ status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body }));
         case 'POST /quitquitquit':
           return quit(request, source);
         default:

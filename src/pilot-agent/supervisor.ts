@@ -50,10 +50,18 @@ export class Supervisor {
       else if (failures === 0 && exit.signal === null) await this.#deps.diagnose();
       failures += 1;
       if (failures > BUDGET) {
-        throw new MeshError('failed_precondition', `the proxy ended ${failures} times in a row, the last time ${describeExit(exit)}; its log tells why`);
+        throw new MeshError(
+          'failed_precondition',
+          `the proxy ended ${failures} times in a row, the last time ${describeExit(exit)}; its log tells why`,
+        );
       }
       const wait = doubled(RESTART, failures);
-      logger.error('the proxy ended by itself and is started again', { how: describeExit(exit), restart: failures, budget: BUDGET, inMs: wait });
+      logger.error('the proxy ended by itself and is started again', {
+        how: describeExit(exit),
+        restart: failures,
+        budget: BUDGET,
+        inMs: wait,
+      });
       this.#deps.metrics.proxyRestarted();
       await clock.sleep(wait, signal).catch(() => {});
     }

@@ -13,12 +13,20 @@ export async function validateBootstrap(binary: string, file: string): Promise<v
   try {
     await promisify(execFile)(binary, args, { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' });
   } catch (cause) {
-    throw new MeshError('failed_precondition', `the proxy ${binary} refuses its configuration ${file}: ${lastWords(cause)}`, cause);
+    throw new MeshError(
+      'failed_precondition',
+      `the proxy ${binary} refuses its configuration ${file}: ${lastWords(cause)}`,
+      cause,
+    );
   }
 }
 
 function lastWords(cause: unknown): string {
   const stderr = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
-  const line = stderr.split('\n').at(-1)?.replace(/^(\[[^\]]*\]\s*)+/, '') ?? '';
-  return line === '' ? MeshError.from(cause).message.split('\n')[0] ?? '' : line;
+  const line =
+    stderr
+      .split('\n')
+      .at(-1)
+      ?.replace(/^(\[[^\]]*\]\s*)+/, '') ?? '';
+  return line === '' ? (MeshError.from(cause).message.split('\n')[0] ?? '') : line;
 }
