@@ -1,4 +1,6 @@
 import { flagTable } from '../flags/table.ts';
+import { seconds } from '../lib/duration.ts';
+import { seconds } from '../lib/duration.ts';
 
 /** The flag of every lab command: where the lab keeps its state. */
 export const labFlags = flagTable({
@@ -35,10 +37,16 @@ const outputFlags = flagTable({
   output: { type: 'string', char: 'o', default: 'table', options: ['table', 'json'], summary: 'form of the output' },
 });
 
+const waitFlags = flagTable({
+  wait: { type: 'bool', default: true, summary: 'wait until all is ready' },
+  timeout: { type: 'duration', default: seconds(120), summary: 'how long to wait for that' },
+});
+
 /** The flags of `lab up`. */
 export const upFlags = flagTable({
   ...labFlags,
   ...imageMapFlags,
+  ...waitFlags,
   filename: {
     type: 'stringArray',
     char: 'f',
@@ -50,6 +58,8 @@ export const upFlags = flagTable({
 /** The flags of `lab apply`. */
 export const applyFlags = flagTable({
   ...labFlags,
+  ...imageMapFlags,
+  ...waitFlags,
   filename: {
     type: 'stringArray',
     char: 'f',
@@ -82,7 +92,10 @@ export const logsFlags = flagTable({
 export const envFlags = flagTable({ ...labFlags });
 
 /** The flags of `lab down`. */
-export const downFlags = flagTable({ ...labFlags });
+export const downFlags = flagTable({
+  ...labFlags,
+  purge: { type: 'bool', default: false, summary: "also remove the state directory: objects, the certificate authority's key, logs" },
+});
 
 /** The flags of `lab demo`. */
 export const demoFlags = flagTable({
@@ -92,9 +105,34 @@ export const demoFlags = flagTable({
 });
 
 /** The flags of `lab daemon`, the process behind a running lab. */
-export const daemonFlags = flagTable({ ...labFlags, ...imageMapFlags });
+export const daemonFlags = flagTable({ ...labFlags });
 
 /** The flags of `lab image`, which runs one of the built-in images. */
 export const imageFlags = flagTable({
-  port: { type: 'uint16', default: 8080, summary: 'port to listen on' },
+  host: { type: 'string', default: '', summary: 'address to listen on; when unset every address of the machine' },
+  port: {
+    type: 'stringSlice',
+    default: [],
+    summary: 'ports to serve HTTP on; when unset 8000 and 1234 for httpbin, 8000 for jwks',
+  },
+  'tcp-port': { type: 'stringSlice', default: [], summary: 'ports to echo raw TCP on (httpbin)' },
+  keys: {
+    type: 'string',
+    default: '',
+    summary: 'file of signing keys, made when missing; when unset keys live as long as the server (jwks)',
+  },
+  issuer: {
+    type: 'string',
+    default: 'http://jwks.auth.svc.cluster.local:8000',
+    summary: 'issuer of tokens (jwks)',
+  },
+  subject: { type: 'string', default: 'user', summary: 'subject of the token (jwks mint)' },
+  audience: { type: 'stringSlice', default: [], summary: 'audiences of the token; when unset it names none (jwks mint)' },
+  'expires-in': { type: 'duration', default: seconds(3_600), summary: 'time until the token expires (jwks mint)' },
+  variant: {
+    type: 'string',
+    default: 'valid',
+    options: ['valid', 'expired', 'not-yet-valid', 'bad-signature', 'unknown-key', 'alg-none', 'garbage'],
+    summary: 'good token, or what is wrong with it (jwks mint)',
+  },
 });

@@ -17,6 +17,10 @@ import { memoryPaths, type RunningPod } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
 
+/** kubectl's own. */
+const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
+const SIDECAR_CONTAINER = 'mesh-proxy';
+
 export interface PodRunnerOptions {
   readonly pod: KubeObject;
   readonly address: string;
@@ -64,6 +68,13 @@ export class PodRunner {
   /** The running containers, for `exec`. */
   get joinable(): ReadonlyMap<string, { readonly pid: number; readonly context: ContainerContext }> {
     return new Map([...this.#init, ...this.#containers].flatMap(({ spec, joinable }) => (joinable === undefined ? [] : [[spec.name, joinable]])));
+  }
+
+  /** The container that `exec` and `logs` mean when none is named: the first one that is not the sidecar. */
+  get defaultContainer(): string {
+    const named = this.#options.pod.metadata.annotations?.[DEFAULT_CONTAINER_ANNOTATION];
+    const own = this.#containers.find(({ spec }) => spec.name !== SIDECAR_CONTAINER) ?? this.#containers[0];
+    return named ?? own?.spec.name ?? '';
   }
 
   /** To be called when a ConfigMap or Secret of the pod's namespace has changed. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import type { Duration } from '../../lib/duration.ts';
-import { formatProblem } from '../../lib/errors.ts';
+import { formatProblem, MeshError } from '../../lib/errors.ts';
 import { abortable } from './abortable.ts';
 import { writeProjectedVolume } from './projected-volume.ts';
 import { fieldOf, memoryPaths, type RunningPod } from './running-pod.ts';
@@ -41,7 +41,7 @@ export class PodVolumes {
     }
     for (;;) {
       const changed = this.#changed.promise;
-      const written = await this.#write();
+      const written = await this.#write().catch(notWritten);
       if (written.ok) {
         this.#keep(written.renewAfter, signal).catch((error: unknown) => {
           if (!signal.aborted) this.#runtime.logger.error('volumes of a pod are not kept current', { pod: this.#pod.name, error: String(error) });
@@ -64,7 +64,7 @@ export class PodVolumes {
       const due = renewAfter === undefined ? [] : [this.#runtime.sleep(renewAfter, AbortSignal.any([signal, over.signal])).catch(() => {})];
       await abortable(Promise.race([this.#changed.promise, ...due]), signal);
       over.abort();
-      const written = await this.#write();
+      const written = await this.#write().catch(notWritten);
       if (written.ok) renewAfter = written.renewAfter;
     }
   }
@@ -102,6 +102,10 @@ export class PodVolumes {
   #directory(volume: string): string {
     return `${this.#runtime.paths.memory}/${memoryPaths.volume(this.#pod.uid, volume)}`;
   }
+}
+
+function notWritten(error: unknown): Written {
+  return { ok: false, message: MeshError.from(error).message };
 }
 
 function hashOf(files: ReadonlyMap<string, Uint8Array>): string {

@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { MeshError } from '../lib/errors.ts';
+
+/** How this installation runs `mesh`: its Node, and the directory that has bin/mesh. */
+export interface MeshInstallation {
+  readonly node: string;
+  readonly directory: string;
+}
+
+/** Finds the installation that a module belongs to, built into one file or not. Throws `failed_precondition`. */
+export function meshInstallation(modulePath: string, node: string): MeshInstallation {
+  for (let directory = dirname(modulePath); ; directory = dirname(directory)) {
+    if (existsSync(join(directory, 'bin/mesh'))) return { node, directory };
+    if (directory === dirname(directory)) {
+      throw new MeshError('failed_precondition', `bin/mesh is in no directory above ${modulePath}; the installation is incomplete`);
+    }
+  }
+}
+
+export function meshArgv({ node, directory }: MeshInstallation): readonly string[] {
+  return [node, join(directory, 'bin/mesh')];
+}
