@@ -1,8 +1,10 @@
 import { milliseconds } from '../lib/duration.ts';
+import { loggingFlags } from './logging.ts';
 import { flagTable } from './table.ts';
 
 /** The flags of every `probe` subcommand. */
 export const probeFlags = flagTable({
+  ...loggingFlags,
   interval: {
     type: 'duration',
     default: milliseconds(0),

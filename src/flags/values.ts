@@ -70,7 +70,7 @@ function parseInteger(text: string, min: number, max: number): Parsed<FlagValue>
   const negative = text.startsWith('-');
   const magnitude = BigInt(text.replace(/^[+-]/, ''));
   const value = negative ? -magnitude : magnitude;
-  if (value < BigInt(min) || value > BigInt(max)) return bad(`"${text}" is out of range${rangeHint(min, max)}`);
+  if (value < BigInt(min) || value > BigInt(max)) return bad(`"${text}" is out of range from ${min} to ${max}`);
   return good(Number(value));
 }
 

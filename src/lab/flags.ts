@@ -1,6 +1,5 @@
 import { flagTable } from '../flags/table.ts';
 import { seconds } from '../lib/duration.ts';
-import { seconds } from '../lib/duration.ts';
 
 /** The flag of every lab command: where the lab keeps its state. */
 export const labFlags = flagTable({

@@ -26,6 +26,7 @@ export class RotatingFile extends Writable {
   #fd: number;
   #size: number;
   #startedAt: number;
+  #last = { time: '', number: 0 };
 
   /** @throws the system's error when the file cannot be opened */
   constructor(path: string, limits: RotationLimits, now: () => Date) {
@@ -74,13 +75,14 @@ export class RotatingFile extends Writable {
     this.#prune();
   }
 
-  /** A name that is not taken: several rotations within one millisecond are numbered. */
+  /** A name later than every earlier one: rotations within one millisecond are numbered, also after backups were removed. */
   #backupPath(): string {
     const extension = extname(this.#path);
     const stem = this.#path.slice(0, this.#path.length - extension.length);
     const time = this.#now().toISOString().replaceAll(':', '-');
-    for (let i = 0; ; i++) {
-      const path = `${stem}-${time}.${String(i).padStart(4, '0')}${extension}`;
+    for (let number = time === this.#last.time ? this.#last.number + 1 : 0; ; number++) {
+      const path = `${stem}-${time}.${String(number).padStart(4, '0')}${extension}`;
+      this.#last = { time, number };
       if (statSync(path, { throwIfNoEntry: false }) === undefined) return path;
     }
   }
