@@ -39,8 +39,12 @@ export async function runAgent(config: ProxyConfig, deps: AgentDeps, signal: Abo
   await requireBinary(config.binaryPath);
   await writeBootstrap(config.bootstrapFile, buildBootstrap(config));
   const agent = new Agent(config, deps);
-  await using _servers = await agent.listen();
-  await agent.run(signal);
+  const close = await agent.listen();
+  try {
+    await agent.run(signal);
+  } finally {
+    await close();
+  }
 }
 
 class Agent {
@@ -56,7 +60,8 @@ class Agent {
     this.#deps = deps;
   }
 
-  async listen(): Promise<AsyncDisposable> {
+  /** Resolves with what closes the servers again. */
+  async listen(): Promise<() => Promise<void>> {
     const { logger } = this.#deps;
     const servers: (GrpcServer | HttpServer)[] = [];
     const close = async (): Promise<void> => {
@@ -67,7 +72,7 @@ class Agent {
       await secrets.listen({ path: this.#config.sdsSocket, mode: 0o600 });
       servers.push(secrets);
       if (this.#config.statusPort !== 0) servers.push(await this.#listenForStatus());
-      return { [Symbol.asyncDispose]: close };
+      return close;
     } catch (thrown) {
       await close();
       throw thrown;

@@ -1,28 +1,33 @@
 import type { LogFields, Logger } from '../../src/io/log/logger.ts';
 
-/** Keeps what was logged, as `level: message`. */
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** Keeps what is logged. */
 export class MemoryLogger implements Logger {
-  readonly lines: string[] = [];
-  readonly fields: LogFields[] = [];
+  readonly entries: LogEntry[] = [];
 
-  debug(message: string, fields?: LogFields): void {
-    this.#keep('debug', message, fields);
+  debug(message: string, fields: LogFields = {}): void {
+    this.entries.push({ level: 'debug', message, fields });
   }
 
-  info(message: string, fields?: LogFields): void {
-    this.#keep('info', message, fields);
+  info(message: string, fields: LogFields = {}): void {
+    this.entries.push({ level: 'info', message, fields });
   }
 
-  warn(message: string, fields?: LogFields): void {
-    this.#keep('warn', message, fields);
+  warn(message: string, fields: LogFields = {}): void {
+    this.entries.push({ level: 'warn', message, fields });
   }
 
-  error(message: string, fields?: LogFields): void {
-    this.#keep('error', message, fields);
+  error(message: string, fields: LogFields = {}): void {
+    this.entries.push({ level: 'error', message, fields });
   }
 
-  #keep(level: string, message: string, fields: LogFields = {}): void {
-    this.lines.push(`${level}: ${message}`);
-    this.fields.push(fields);
+  /** Everything as one text, as it could be written somewhere. */
+  text(): string {
+    return JSON.stringify(this.entries);
   }
 }

@@ -80,6 +80,18 @@ class Pod {
     return stdout.trim();
   }
 
+  /** Who answers a connection whose packets carry a firewall mark. */
+  async answersMarked(address: string, mark: number): Promise<string> {
+    const [host = '', port = ''] = address.split(' ');
+    const script = `import socket
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, 36, ${mark})
+s.connect(('${host}', ${port}))
+print(s.recv(100).decode())`;
+    const { stdout } = await exec('ip', ['netns', 'exec', this.name, 'python3', '-c', script]);
+    return stdout.trim();
+  }
+
   async init(options: Readonly<Record<string, unknown>>): Promise<string> {
     const { stdout } = await exec('ip', [
       'netns',
@@ -135,6 +147,44 @@ describe('traffic redirection in a network namespace', function () {
     expect(await pod.answers(pod.name, '10.77.0.2 8000', 1337)).to.equal('15006');
     expect(await pod.answers(pod.name, 'fd77::2 8000', 1337)).to.equal('15006');
     expect(await pod.loopbackAddresses()).to.contain('::6/128');
+  });
+
+  it('exempts the proxy by mark where it cannot be told by its user', async () => {
+    await pod.init({ 'proxy-mark': 1337 });
+    expect(await pod.answers(pod.name, '10.77.0.1 8000', 1337)).to.equal('15001');
+    expect(await pod.answersMarked('10.77.0.1 8000', 1337)).to.equal('8000');
+    expect(await pod.answersMarked('10.77.0.2 8000', 1337)).to.equal('15006');
+  });
+
+  it('works for an unprivileged user in a user namespace, by mark only', async () => {
+    const inside = (options: Readonly<Record<string, unknown>>) =>
+      exec('unshare', [
+        '--user',
+        '--map-root-user',
+        '--net',
+        NODE,
+        ...componentArguments('mesh-init', 'run', 'initFlags', options),
+      ]).then(
+        ({ stdout }) => stdout,
+        (failed: { stderr: string }) => failed.stderr,
+      );
+    expect(await inside({ 'proxy-mark': 1337 })).to.contain('ipv4: redirected to ports 15001');
+    expect(await inside({})).to.contain(
+      'the proxy user does not exist in this user namespace, exempt the proxy with --proxy-mark instead',
+    );
+  });
+
+  it('says what is missing where it is not permitted', async () => {
+    const args = [
+      '--reuid=65534',
+      '--regid=65534',
+      '--clear-groups',
+      NODE,
+      ...componentArguments('mesh-init', 'run', 'initFlags', {}),
+    ];
+    const failed = await exec('setpriv', args).catch((error: { code: number; stderr: string }) => error);
+    expect(failed).to.include({ code: 1 });
+    expect(failed.stderr).to.match(/^error: ipv4: .*NET_ADMIN/);
   });
 
   it('keeps to the ranges and ports it was given', async () => {

@@ -8,7 +8,7 @@ import { AgentMetrics } from '../../../src/pilot-agent/metrics.ts';
 import { keepIdentityFresh, renewalTime } from '../../../src/pilot-agent/rotation.ts';
 import { type Identity, SecretHolder } from '../../../src/pilot-agent/secrets.ts';
 import { FakeClock } from '../../fakes/clock.ts';
-import { MemoryLogger } from '../../fakes/memory-logger.ts';
+import { type LogEntry, MemoryLogger } from '../../fakes/memory-logger.ts';
 import { TestRoot } from '../../harness/test-authority.ts';
 
 const START = '2026-01-01T00:00:00Z';
@@ -93,7 +93,7 @@ describe('certificate rotation', () => {
     }
     expect(waits).to.deep.equal([250, 500, 1000]);
     expect(holder.current.identity).not.to.equal(undefined);
-    expect(logger.lines.filter((line) => line.startsWith('warn'))).to.deep.equal(
+    expect(logger.entries.map(printed).filter((line) => line.startsWith('warn'))).to.deep.equal(
       Array(3).fill('warn: no certificate yet: the request failed'),
     );
   });
@@ -109,7 +109,7 @@ describe('certificate rotation', () => {
       await settled();
     }
     expect(holder.current.identity).to.equal(identity);
-    expect([...new Set(logger.lines)].slice(1)).to.deep.equal([
+    expect([...new Set(logger.entries.map(printed))].slice(1)).to.deep.equal([
       'warn: the certificate cannot be renewed yet',
       'error: the certificate expires soon and cannot be renewed',
       'error: the certificate has expired and cannot be renewed: peers refuse this workload',
@@ -141,3 +141,5 @@ describe('certificate rotation', () => {
 
 /** Lets everything run that waits for nothing outside. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const printed = ({ level, message }: LogEntry): string => `${level}: ${message}`;

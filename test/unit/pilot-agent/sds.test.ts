@@ -15,7 +15,7 @@ import type { Codec, GrpcServer } from '../../../src/io/grpc/types.ts';
 import { Redacted } from '../../../src/lib/redacted.ts';
 import { SECRET_TYPE, secretMethods } from '../../../src/pilot-agent/sds.ts';
 import { type Identity, SecretHolder } from '../../../src/pilot-agent/secrets.ts';
-import { MemoryLogger } from '../../fakes/memory-logger.ts';
+import { type LogEntry, MemoryLogger } from '../../fakes/memory-logger.ts';
 
 const identity = (chainPem: string): Identity => ({
   keyPem: new Redacted('the key'),
@@ -116,7 +116,7 @@ describe('secret discovery', () => {
     stream.send(DiscoveryRequest.fromPartial({ ...ask('default'), responseNonce: '1', errorDetail: DETAIL }));
     stream.send(ask('ROOTCA', 'default'));
     expect(await stream.next()).to.include({ nonce: '2' });
-    expect(logger.lines).to.include('error: the proxy refuses a secret');
+    expect(logger.entries.map(printed)).to.include('error: the proxy refuses a secret');
   });
 
   it('gives the same content the same version on every stream', async () => {
@@ -161,3 +161,5 @@ describe('secret discovery', () => {
     expect((await back.next()).resources.map(({ name }) => name)).to.deep.equal(['ROOTCA']);
   });
 });
+
+const printed = ({ level, message }: LogEntry): string => `${level}: ${message}`;

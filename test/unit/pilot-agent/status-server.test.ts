@@ -3,7 +3,7 @@ import type { HttpServer } from '../../../src/io/http/types.ts';
 import { AgentMetrics } from '../../../src/pilot-agent/metrics.ts';
 import type { Readiness } from '../../../src/pilot-agent/readiness.ts';
 import { createStatusServer } from '../../../src/pilot-agent/status-server.ts';
-import { MemoryLogger } from '../../fakes/memory-logger.ts';
+import { type LogEntry, MemoryLogger } from '../../fakes/memory-logger.ts';
 
 describe('status port', () => {
   let server: HttpServer;
@@ -35,7 +35,7 @@ describe('status port', () => {
     readiness = { ready: false, reason: 'there is no certificate yet' };
     expect(await ask('GET', '/healthz/ready')).to.equal('503 there is no certificate yet');
     expect(await ask('GET', '/healthz/ready')).to.equal('503 there is no certificate yet');
-    expect(logger.lines).to.deep.equal(['info: the proxy is ready', 'info: the proxy is not ready']);
+    expect(logger.entries.map(printed)).to.deep.equal(['info: the proxy is ready', 'info: the proxy is not ready']);
   });
 
   it('is live as long as it answers', async () => {
@@ -57,3 +57,5 @@ describe('status port', () => {
     expect(quits).to.equal(1);
   });
 });
+
+const printed = ({ level, message }: LogEntry): string => `${level}: ${message}`;
