@@ -1,0 +1,84 @@
+/** The discovery services over gRPC: aggregated and one type each, state of the world and delta. */
+import type { Method } from '../io/grpc/types.ts';
+import type { Logger } from '../io/log/logger.ts';
+import { type Duration, seconds } from '../lib/duration.ts';
+import { MeshError } from '../lib/errors.ts';
+import { DeltaSubscription } from './delta.ts';
+import { Frames } from './frames.ts';
+import { NamePool } from './name-set.ts';
+import type { ConfigSource, DeliveryEvent, TypeUrl } from './ports.ts';
+import { type DeltaRequest, parseDeltaRequest, parseSotwRequest, type SotwRequest } from './request.ts';
+import { SotwSubscription } from './sotw.ts';
+import { DiscoveryStream, type StreamDeps, type Timer, type Variant } from './stream.ts';
+import { ADS_DELTA_PATH, ADS_SOTW_PATH, TYPE_SERVICES } from './types.ts';
+
+export interface AdsDeps {
+  readonly source: ConfigSource;
+  /** Told of everything that happens to a proxy's configuration; must not throw. */
+  readonly observe: (event: DeliveryEvent) => void;
+  readonly logger: Logger;
+  /** How long a client may take to read one response before its stream is closed. Default 5 s. */
+  readonly sendTimeout?: Duration;
+  /** Names that one subscription may hold. Default 50,000. */
+  readonly maxNames?: number;
+  /** For tests; the default is Node's. */
+  readonly timer?: Timer;
+}
+
+const DEFAULT_MAX_NAMES = 50_000;
+const SHARED_FRAME_BYTES = 64 * 1024 * 1024;
+
+export const systemTimer: Timer = (run, delay) => {
+  const timer = setTimeout(run, delay);
+  return () => clearTimeout(timer);
+};
+
+/** Methods for createGrpcServer. Streams of all of them share names and frames. */
+export function createAdsMethods(deps: AdsDeps): readonly Method[] {
+  const maxNames = deps.maxNames ?? DEFAULT_MAX_NAMES;
+  const pool = new NamePool(maxNames);
+  const frames = new Frames(SHARED_FRAME_BYTES);
+  const streamDeps: StreamDeps = {
+    source: deps.source,
+    observe: deps.observe,
+    timer: deps.timer ?? systemTimer,
+    sendTimeout: deps.sendTimeout ?? seconds(5),
+  };
+  const sotw: Variant<SotwRequest> = {
+    parse: (bytes) => parseSotwRequest(bytes, pool),
+    subscribe: (typeUrl) => new SotwSubscription(typeUrl, frames),
+  };
+  const delta: Variant<DeltaRequest> = {
+    parse: (bytes) => parseDeltaRequest(bytes, pool, maxNames),
+    subscribe: (typeUrl) => new DeltaSubscription(typeUrl, frames, pool),
+  };
+  let streams = 0;
+
+  function method<R extends SotwRequest | DeltaRequest>(path: string, variant: Variant<R>, own?: TypeUrl): Method {
+    return {
+      type: 'stream',
+      path,
+      async handle(stream, { peer }) {
+        streams += 1;
+        const id = streams;
+        try {
+          await new DiscoveryStream(id, streamDeps, variant, own, stream).run();
+        } catch (thrown) {
+          const { code, message } = MeshError.from(thrown);
+          if (code !== 'cancelled')
+            deps.logger.warn('a discovery stream was ended', { streamId: id, peer: peer.address, code, reason: message });
+          throw thrown;
+        }
+      },
+    };
+  }
+
+  return [
+    method(ADS_SOTW_PATH, sotw),
+    method(ADS_DELTA_PATH, delta),
+    ...TYPE_SERVICES.flatMap(({ typeUrl, sotwPath, deltaPath }) => [
+      ...(sotwPath === undefined ? [] : [method(sotwPath, sotw, typeUrl)]),
+      method(deltaPath, delta, typeUrl),
+    ]),
+  ];
+}

@@ -1,0 +1,168 @@
+/** Discovery requests, read without decoding the names they repeat with every acknowledgement. */
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { Node } from '#gen/envoy/config/core/v3/base.ts';
+import { Status } from '#gen/google/rpc/status.ts';
+import { MeshError } from '../lib/errors.ts';
+import type { NamePool, NameSet } from './name-set.ts';
+import type { ProxyNode, TypeUrl } from './ports.ts';
+
+interface CommonRequest {
+  /** Only a stream's first request needs it. */
+  readonly node: ProxyNode | undefined;
+  readonly typeUrl: string;
+  readonly responseNonce: string;
+  /** Why the client rejects the response of `responseNonce`; undefined: it does not. */
+  readonly rejection: string | undefined;
+}
+
+/** envoy.service.discovery.v3.DiscoveryRequest */
+export interface SotwRequest extends CommonRequest {
+  readonly names: NameSet;
+}
+
+/** envoy.service.discovery.v3.DeltaDiscoveryRequest */
+export interface DeltaRequest extends CommonRequest {
+  readonly subscribe: NameSet;
+  readonly unsubscribe: NameSet;
+  /** What the client holds from an earlier stream: versions by resource name. */
+  readonly initialVersions: ReadonlyMap<string, string>;
+}
+
+export function parseSotwRequest(bytes: Uint8Array, pool: NamePool): SotwRequest {
+  const fields = readFields(bytes);
+  return {
+    node: nodeOf(fields.get(2)),
+    names: pool.fromWire(fields.joined(3)),
+    typeUrl: fields.text(4),
+    responseNonce: fields.text(5),
+    rejection: rejectionOf(fields.get(6)),
+  };
+}
+
+export function parseDeltaRequest(bytes: Uint8Array, pool: NamePool, maxNames: number): DeltaRequest {
+  const fields = readFields(bytes);
+  return {
+    node: nodeOf(fields.get(1)),
+    typeUrl: fields.text(2),
+    subscribe: pool.fromWire(fields.joined(3)),
+    unsubscribe: pool.fromWire(fields.joined(4)),
+    initialVersions: versionsOf(fields.joined(5), maxNames),
+    responseNonce: fields.text(6),
+    rejection: rejectionOf(fields.get(7)),
+  };
+}
+
+/** The type that a request is about. Throws `invalid` when it is missing, malformed, or not the service's own. */
+export function requireTypeUrl(typeUrl: string, own: TypeUrl | undefined): TypeUrl {
+  if (own !== undefined && (typeUrl === '' || typeUrl === own)) return own;
+  if (own !== undefined) throw new MeshError('invalid', `this service serves ${own}, not ${typeUrl.slice(0, 200)}`);
+  if (!isTypeUrl(typeUrl))
+    throw new MeshError('invalid', 'the discovery request has no type_url of the form type.googleapis.com/...');
+  return typeUrl;
+}
+
+function isTypeUrl(text: string): text is TypeUrl {
+  return /^type\.googleapis\.com\/[\w.]{1,200}$/.test(text);
+}
+
+interface Segment {
+  readonly start: number;
+  end: number;
+}
+
+/** The length-delimited fields of a message: of each number the last value, and where its whole fields stand. */
+class Fields {
+  readonly #bytes: Uint8Array;
+  readonly #values = new Map<number, Uint8Array>();
+  readonly #segments = new Map<number, Segment[]>();
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  add(field: number, start: number, end: number, value: Uint8Array): void {
+    this.#values.set(field, value);
+    const segments = this.#segments.get(field);
+    const last = segments?.at(-1);
+    if (segments === undefined) this.#segments.set(field, [{ start, end }]);
+    else if (last?.end === start) last.end = end;
+    else segments.push({ start, end });
+  }
+
+  get(field: number): Uint8Array | undefined {
+    return this.#values.get(field);
+  }
+
+  text(field: number): string {
+    const value = this.#values.get(field);
+    return value === undefined ? '' : Buffer.from(value.buffer, value.byteOffset, value.length).toString('utf8');
+  }
+
+  /** All fields of a number with their tags, one after the other. */
+  joined(field: number): Uint8Array {
+    const segments = this.#segments.get(field) ?? [];
+    const parts = segments.map(({ start, end }) => this.#bytes.subarray(start, end));
+    return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+  }
+}
+
+function readFields(bytes: Uint8Array): Fields {
+  const fields = new Fields(bytes);
+  try {
+    const reader = new BinaryReader(bytes);
+    while (reader.pos < reader.len) {
+      const start = reader.pos;
+      const [field, type] = reader.tag();
+      if (type === WireType.LengthDelimited) {
+        const value = reader.bytes();
+        fields.add(field, start, reader.pos, value);
+      } else {
+        reader.skip(type);
+      }
+    }
+    return fields;
+  } catch (thrown) {
+    throw new MeshError('invalid', 'the discovery request cannot be decoded', thrown);
+  }
+}
+
+function decoded<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (thrown) {
+    if (thrown instanceof MeshError) throw thrown;
+    throw new MeshError('invalid', 'the discovery request cannot be decoded', thrown);
+  }
+}
+
+function nodeOf(bytes: Uint8Array | undefined): ProxyNode | undefined {
+  if (bytes === undefined) return undefined;
+  const node = decoded(() => Node.decode(bytes));
+  const version = node.userAgentVersionType?.$case === 'userAgentVersion' ? node.userAgentVersionType.userAgentVersion : '';
+  const built =
+    node.userAgentVersionType?.$case === 'userAgentBuildVersion' ? node.userAgentVersionType.userAgentBuildVersion : undefined;
+  const number = built?.version;
+  const text = number === undefined ? version : `${number.majorNumber}.${number.minorNumber}.${number.patch}`;
+  const userAgent = [node.userAgentName, text].filter((part) => part !== '').join('/');
+  return { id: node.id, cluster: node.cluster, metadata: node.metadata ?? {}, userAgent };
+}
+
+function rejectionOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes === undefined ? undefined : decoded(() => Status.decode(bytes)).message;
+}
+
+function versionsOf(fields: Uint8Array, maxNames: number): ReadonlyMap<string, string> {
+  return decoded(() => {
+    const versions = new Map<string, string>();
+    const reader = new BinaryReader(fields);
+    while (reader.pos < reader.len) {
+      reader.tag();
+      const entry = readFields(reader.bytes());
+      versions.set(entry.text(1), entry.text(2));
+      if (versions.size > maxNames) {
+        throw new MeshError('resource_exhausted', `a request holds more resource versions than the limit of ${maxNames}`);
+      }
+    }
+    return versions;
+  });
+}

@@ -1,0 +1,189 @@
+/** One discovery stream: takes requests as they come, and sends one response after the other. */
+import type { ServerStream } from '../io/grpc/types.ts';
+import type { Duration } from '../lib/duration.ts';
+import { MeshError } from '../lib/errors.ts';
+import type { ConfigSource, DeliveryEvent, ProxyNode, TypeUrl } from './ports.ts';
+import { requireTypeUrl } from './request.ts';
+import type { Response, Subscription } from './subscription.ts';
+import { childOf, rankOf } from './types.ts';
+import { Wakeup } from './wakeup.ts';
+
+/** A timer that can be taken back. */
+export type Timer = (run: () => void, delay: Duration) => () => void;
+
+export interface StreamDeps {
+  readonly source: ConfigSource;
+  readonly observe: (event: DeliveryEvent) => void;
+  readonly timer: Timer;
+  readonly sendTimeout: Duration;
+}
+
+/** A variant of the protocol: how its requests are read and its subscriptions kept. */
+export interface Variant<Request> {
+  parse(bytes: Uint8Array): Request;
+  subscribe(typeUrl: TypeUrl): Subscription<Request>;
+}
+
+interface AnyRequest {
+  readonly node: ProxyNode | undefined;
+  readonly typeUrl: string;
+}
+
+interface Watched<Request> {
+  readonly subscription: Subscription<Request>;
+  /** Something changed since the subscription was last asked for a response. */
+  due: boolean;
+  last: { readonly version: string; readonly nonce: string; readonly sequence: number } | undefined;
+}
+
+/** Types on one stream; Envoy has a dozen. */
+const MAX_TYPES = 32;
+
+export class DiscoveryStream<Request extends AnyRequest> {
+  readonly #id: number;
+  readonly #deps: StreamDeps;
+  readonly #variant: Variant<Request>;
+  readonly #ownType: TypeUrl | undefined;
+  readonly #stream: ServerStream;
+  /** In the order of delivery. */
+  #watched: Watched<Request>[] = [];
+  readonly #wakeup = new Wakeup();
+  #node: ProxyNode | undefined;
+  #over = false;
+  #nonces = 0;
+
+  constructor(id: number, deps: StreamDeps, variant: Variant<Request>, ownType: TypeUrl | undefined, stream: ServerStream) {
+    this.#id = id;
+    this.#deps = deps;
+    this.#variant = variant;
+    this.#ownType = ownType;
+    this.#stream = stream;
+  }
+
+  /** Ends when the client half-closes; rejects with what ended the stream otherwise. */
+  async run(): Promise<void> {
+    const stop = this.#deps.source.onChange(() => this.#changed());
+    try {
+      await Promise.all([this.#receiveAll(), this.#sendAll()]);
+    } finally {
+      stop();
+      this.#end();
+      if (this.#node !== undefined) this.#deps.observe({ type: 'disconnected', streamId: this.#id, node: this.#node });
+    }
+  }
+
+  #changed(): void {
+    for (const watched of this.#watched) watched.due = true;
+    this.#wakeup.wake();
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#wakeup.wake();
+  }
+
+  async #receiveAll(): Promise<void> {
+    try {
+      for await (const bytes of this.#stream.requests) this.#receive(this.#variant.parse(bytes));
+    } finally {
+      this.#end();
+    }
+  }
+
+  #receive(request: Request): void {
+    this.#identify(request.node);
+    const watched = this.#watchedOf(requireTypeUrl(request.typeUrl, this.#ownType));
+    const { subscription, last } = watched;
+    const verdict = subscription.receive(request);
+    if (verdict.type !== 'none' && last !== undefined) this.#report(subscription.typeUrl, last, verdict);
+    watched.due = true;
+    this.#wakeup.wake();
+  }
+
+  #report(
+    typeUrl: TypeUrl,
+    { version, nonce, sequence }: NonNullable<Watched<Request>['last']>,
+    verdict: { readonly type: 'acked' } | { readonly type: 'nacked'; readonly message: string },
+  ): void {
+    const common = { streamId: this.#id, typeUrl, version, nonce };
+    if (verdict.type === 'acked') this.#deps.observe({ type: 'acked', ...common, sequence });
+    else this.#deps.observe({ type: 'nacked', ...common, message: verdict.message });
+  }
+
+  #identify(node: ProxyNode | undefined): void {
+    if (this.#node !== undefined) return;
+    if (node === undefined || node.id === '') {
+      throw new MeshError('invalid', 'the first discovery request of a stream has no node id');
+    }
+    this.#node = node;
+    this.#deps.observe({ type: 'connected', streamId: this.#id, node });
+  }
+
+  #watchedOf(typeUrl: TypeUrl): Watched<Request> {
+    const known = this.#watched.find(({ subscription }) => subscription.typeUrl === typeUrl);
+    if (known !== undefined) return known;
+    if (this.#watched.length >= MAX_TYPES) {
+      throw new MeshError('resource_exhausted', `one stream subscribes to more than ${MAX_TYPES} resource types`);
+    }
+    const watched: Watched<Request> = { subscription: this.#variant.subscribe(typeUrl), due: false, last: undefined };
+    this.#watched = [...this.#watched, watched].sort((a, b) => rankOf(a.subscription.typeUrl) - rankOf(b.subscription.typeUrl));
+    return watched;
+  }
+
+  async #sendAll(): Promise<void> {
+    while (!this.#over) {
+      if (!(await this.#sendNext())) await this.#wakeup.sleep();
+    }
+  }
+
+  /** Sends the first response that there is; a newer snapshot met on the way replaces what an older one would have said. */
+  async #sendNext(): Promise<boolean> {
+    const { source } = this.#deps;
+    if (this.#node === undefined || source.sequence === 0) return false;
+    for (const watched of this.#watched) {
+      const { subscription } = watched;
+      if (!watched.due || subscription.inFlight || this.#mustWait(subscription)) continue;
+      watched.due = false;
+      const sequence = source.sequence;
+      this.#nonces += 1;
+      const response = subscription.respond(source.resources(this.#node, subscription.typeUrl), String(this.#nonces));
+      if (response === undefined) continue;
+      watched.last = { version: response.version, nonce: response.nonce, sequence };
+      await this.#send(subscription.typeUrl, response, sequence);
+      return true;
+    }
+    return false;
+  }
+
+  /** A change waits until the client has taken over what it may refer to; the answer to a request never waits. */
+  #mustWait(subscription: Subscription<Request>): boolean {
+    if (subscription.owed) return false;
+    const rank = rankOf(subscription.typeUrl);
+    return this.#watched.some((other) => other.subscription.inFlight && rankOf(other.subscription.typeUrl) < rank);
+  }
+
+  async #send(typeUrl: TypeUrl, response: Response, sequence: number): Promise<void> {
+    const { version, nonce } = response;
+    this.#tellChild(typeUrl, response);
+    // Told before the bytes leave: the acknowledgement must not be seen first.
+    this.#deps.observe({ type: 'sent', streamId: this.#id, typeUrl, version, nonce, sequence });
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#deps.timer(() => {
+      this.#deps.observe({ type: 'timed_out', streamId: this.#id, typeUrl });
+      late.reject(new MeshError('unavailable', `the client did not take a response within ${this.#deps.sendTimeout} ms`));
+    }, this.#deps.sendTimeout);
+    try {
+      await Promise.race([this.#stream.write(response.chunks), late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+
+  #tellChild(typeUrl: TypeUrl, response: Response): void {
+    const child = childOf(typeUrl);
+    const watched = this.#watched.find(({ subscription }) => subscription.typeUrl === child);
+    if (watched === undefined) return;
+    watched.subscription.parentSent(response.replaced);
+    watched.due = true;
+  }
+}
