@@ -3,15 +3,7 @@ import { checkChain, parseCertificateChain, spiffeIdOf } from '../../../../src/i
 import { generateKeyPair, type KeyPair } from '../../../../src/io/x509/key.ts';
 import type { SubjectAltName } from '../../../../src/io/x509/names.ts';
 import { formatSpiffeId } from '../../../../src/lib/spiffe.ts';
-import {
-  caTemplate,
-  leafTemplate,
-  makeIntermediate,
-  makeRoot,
-  NOW,
-  signLeaf,
-  type TestCa,
-} from '../../../harness/certificates.ts';
+import { leafTemplate, makeIntermediate, makeRoot, NOW, signLeaf, type TestCa } from '../../../harness/certificates.ts';
 
 describe('certificate chains', () => {
   let root: TestCa;
