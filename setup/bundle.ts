@@ -3,12 +3,16 @@
  * and writes oclif.manifest.json, which describes them all.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { type Step, stampOf } from './step.ts';
 
 const OUT_DIR = 'dist';
+/** Built here first, so that a build that fails leaves the last good one. */
+const NEW_DIR = 'build/dist';
+/** Where bin/mesh keeps compiled code: of no use to another build. */
+const COMPILE_CACHE = 'build/compile-cache';
 const ENTRIES = ['src/mesh.ts', 'src/flags/help.ts', 'src/commands/**/*.ts'];
 export const MANIFEST = 'oclif.manifest.json';
 
@@ -50,10 +54,10 @@ const unfinishedComponents: Plugin = {
 };
 
 async function bundle(): Promise<void> {
-  rmSync(OUT_DIR, { recursive: true, force: true });
+  rmSync(NEW_DIR, { recursive: true, force: true });
   await build({
     entryPoints: ENTRIES.flatMap((pattern) => globSync(pattern)).sort(),
-    outdir: OUT_DIR,
+    outdir: NEW_DIR,
     outbase: 'src',
     bundle: true,
     splitting: true,
@@ -70,7 +74,11 @@ async function bundle(): Promise<void> {
     define: { MESH_BUILD: JSON.stringify(describeBuild()) },
     logLevel: 'warning',
   });
-  writeFileSync(MANIFEST, await manifest());
+  const text = await manifest();
+  rmSync(OUT_DIR, { recursive: true, force: true });
+  rmSync(COMPILE_CACHE, { recursive: true, force: true });
+  renameSync(NEW_DIR, OUT_DIR);
+  writeFileSync(MANIFEST, text);
 }
 
 /** The manifest's text: the same for the same commands, whatever the order files are found in. */

@@ -1,6 +1,6 @@
 import { type Command, Help } from '@oclif/core';
 import { COMPONENTS } from './components.ts';
-import { dispatch } from './dispatch.ts';
+import { spokenAs } from './spoken-name.ts';
 
 /** Help that speaks of `pilot-agent`, not `mesh pilot-agent`, when the executable is called by that name. */
 export default class MeshHelp extends Help {
@@ -33,11 +33,4 @@ export default class MeshHelp extends Help {
   protected override log(...args: string[]): void {
     super.log(...args.map((text) => spokenAs(process.argv, text)));
   }
-}
-
-/** The help text as someone should see it who called the program by the name in argv. */
-export function spokenAs(argv: readonly string[], text: string): string {
-  const target = dispatch(argv);
-  if (target.kind !== 'component' || target.program.startsWith('mesh ')) return text;
-  return text.replaceAll(`mesh ${target.component}`, target.program);
 }

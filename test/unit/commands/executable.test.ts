@@ -1,0 +1,86 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+
+const MESH = resolve('bin/mesh');
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+/** Runs with a PATH that has no Node of ours: bin/mesh must find Node 24 itself. */
+function run(program: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin', HOME: tmpdir() },
+  });
+  return { status, stdout, stderr };
+}
+
+describe('bin/mesh', () => {
+  let dir: string;
+  before(() => {
+    dir = mkdtempSync(join(tmpdir(), 'mesh-bin-'));
+    symlinkSync(MESH, join(dir, 'pilot-discovery'));
+  });
+  after(() => rmSync(dir, { recursive: true }));
+
+  it('runs a component by its name', () => {
+    const { status, stdout } = run(MESH, 'mesh_ca', 'version');
+    expect(status).to.equal(0);
+    expect(stdout.split('\n').map((line) => line.split(':')[0])).to.deep.equal([
+      'Version',
+      'GitRevision',
+      'BuildStatus',
+      'NodeVersion',
+      '',
+    ]);
+    expect(stdout).to.match(/^NodeVersion: v2[4-9]\./m);
+  });
+
+  it('runs a component through a symlink', () => {
+    const { status, stdout, stderr } = run(join(dir, 'pilot-discovery'), 'version', '-s');
+    expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
+    expect(stdout.startsWith(`${version}-`)).to.equal(true);
+    expect(stdout.trim().split('\n')).to.have.length(1);
+  });
+
+  it('speaks of itself by the name it was called by', () => {
+    const linked = run(join(dir, 'pilot-discovery'), 'discovery', '--help');
+    expect(linked.status).to.equal(0);
+    expect(linked.stdout).to.include('$ pilot-discovery discovery [FLAGS]').and.not.include('mesh pilot-discovery');
+    expect(run(MESH, 'pilot-discovery', 'help', 'discovery').stdout).to.include('$ mesh pilot-discovery discovery [FLAGS]');
+    expect(run(join(dir, 'pilot-discovery'), 'discovery', '--por', '1').stderr).to.equal(
+      'error: pilot-discovery discovery: --por: there is no such flag; did you mean --port?\n',
+    );
+  });
+
+  it('lists the components without arguments', () => {
+    const { status, stdout } = run(MESH);
+    expect(status).to.equal(0);
+    for (const component of ['pilot-agent', 'pilot-discovery', 'mesh_ca', 'meshctl', 'mesh-init', 'lab'])
+      expect(stdout).to.include(component);
+  });
+
+  it('exits 2 for a wrong command line and 1 for a failure, with one line', () => {
+    for (const args of [['nothing'], ['lab', 'nothing'], ['mesh_ca', '--grpc-port', 'x'], ['mesh_ca', 'probe']]) {
+      const { status, stderr } = run(MESH, ...args);
+      expect(status, args.join(' ')).to.equal(2);
+      expect(stderr).to.match(/^error: .*\n$/);
+    }
+    const failed = run(MESH, 'mesh_ca', 'probe', '--probe-path', join(dir, 'none'), '--interval', '1s');
+    expect(failed.status).to.equal(1);
+    expect(failed.stderr).to.match(/^error: .*\n$/);
+  });
+
+  it('ends quietly when its reader goes away', async () => {
+    const child = spawn(MESH, ['lab', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk;
+    });
+    await once(child, 'close');
+    expect(stderr).to.equal('');
+  });
+});
