@@ -78,7 +78,7 @@ describe('log', () => {
       const { logging, log, stdout } = await open({ log_as_json });
       const cycle: { self?: unknown } = {};
       cycle.self = cycle;
-      log.info('held', {
+      log.info('held\u001b[2J\n', {
         key: new Redacted('hunter2'),
         deep: { keys: [new Redacted('hunter2')] },
         der: Buffer.from('hunter2'),
