@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { ConfigSource, EncodedResource, ProxyNode, ResourceSet, TypeUrl } from '../../src/delivery/ports.ts';
 import { Any } from '#gen/google/protobuf/any.ts';
+import type { ConfigSource, EncodedResource, ProxyNode, ResourceSet, TypeUrl } from '../../src/delivery/ports.ts';
 
 function version(...parts: (string | Uint8Array)[]): string {
   return hash('sha1', Buffer.concat(parts.map((part) => Buffer.from(part))), 'hex').slice(0, 12);

@@ -21,7 +21,9 @@ export class DiscoveryClient<Req, Res> {
   readonly ended: Promise<{ readonly code: number; readonly details: string }>;
 
   constructor(port: number, path: string, request: Codec<Req>, response: Codec<Res>) {
-    this.#client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+    this.#client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+    });
     this.#call = this.#client.makeBidiStreamRequest(
       path,
       (message: Req) => Buffer.from(request.encode(message).finish()),

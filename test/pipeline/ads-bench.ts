@@ -75,8 +75,9 @@ export class AdsBench {
   }
 
   count(type: DeliveryEvent['type'], typeUrl?: TypeUrl): number {
-    return this.events.filter((event) => event.type === type && (typeUrl === undefined || ('typeUrl' in event && event.typeUrl === typeUrl)))
-      .length;
+    return this.events.filter(
+      (event) => event.type === type && (typeUrl === undefined || ('typeUrl' in event && event.typeUrl === typeUrl)),
+    ).length;
   }
 
   async close(): Promise<void> {
@@ -109,7 +110,10 @@ export interface DeltaAsk {
   readonly held?: Readonly<Record<string, string>>;
 }
 
-export function deltaAsk(typeUrl: TypeUrl, { subscribe = [], unsubscribe = [], held = {} }: DeltaAsk = {}): DeltaDiscoveryRequest {
+export function deltaAsk(
+  typeUrl: TypeUrl,
+  { subscribe = [], unsubscribe = [], held = {} }: DeltaAsk = {},
+): DeltaDiscoveryRequest {
   return DeltaDiscoveryRequest.fromPartial({
     typeUrl,
     node: NODE,

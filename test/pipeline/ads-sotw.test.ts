@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { CLUSTER, ENDPOINT, LISTENER, ROUTE } from '../../src/delivery/types.ts';
 import { MeshError } from '../../src/lib/errors.ts';
-import { ack, AdsBench, ask, contents, nack, setOf } from './ads-bench.ts';
+import { AdsBench, ack, ask, contents, nack, setOf } from './ads-bench.ts';
 
 describe('ADS, state of the world', () => {
   let bench: AdsBench;
@@ -195,7 +195,9 @@ describe('ADS, state of the world', () => {
   it('tells who comes and goes, and forgets them', async () => {
     bench.source.publish(setOf(CLUSTER, {}));
     const client = bench.sotw();
-    client.send(ask(CLUSTER, [], { node: { id: 'sidecar~1', cluster: 'c', metadata: { A: { B: 1 } }, userAgentName: 'envoy' } as never }));
+    client.send(
+      ask(CLUSTER, [], { node: { id: 'sidecar~1', cluster: 'c', metadata: { A: { B: 1 } }, userAgentName: 'envoy' } as never }),
+    );
     const connected = await bench.event(({ type }) => type === 'connected');
     expect(connected).to.deep.include({ node: { id: 'sidecar~1', cluster: 'c', metadata: { A: { B: 1 } }, userAgent: 'envoy' } });
     client.close();

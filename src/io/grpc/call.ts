@@ -3,13 +3,16 @@ import { MeshError } from '../../lib/errors.ts';
 import { ACCEPTED_ENCODINGS } from './encoding.ts';
 import { messageHeader } from './framing.ts';
 import { encodeMessage } from './metadata.ts';
-import { GrpcCode, type GrpcStatus } from './status.ts';
+import type { GrpcStatus } from './status.ts';
 
 const RESPONSE_HEADERS: OutgoingHttpHeaders = {
   ':status': 200,
   'content-type': 'application/grpc+proto',
   'grpc-accept-encoding': ACCEPTED_ENCODINGS,
 };
+
+/** How long a client may take to read what was written before its call ended. */
+const LAST_WORDS_MS = 500;
 
 function trailersOf(status: GrpcStatus): OutgoingHttpHeaders {
   const trailers: OutgoingHttpHeaders = { 'grpc-status': String(status.code) };
@@ -59,9 +62,8 @@ export class Call {
     const opening = this.#state === 'opening';
     this.#state = 'ended';
     if (!this.#stream.destroyed && !this.#stream.closed) {
-      if (opening) this.#stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(status) }, { endStream: true });
+      if (opening) this.#refuse(status);
       else this.#endResponse(status);
-      this.#closeWhenSent();
     }
     this.#over(new MeshError('cancelled', 'the call is over'));
   }
@@ -72,24 +74,30 @@ export class Call {
     this.#stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
   }
 
-  #endResponse(status: GrpcStatus): void {
-    if (this.#writes.size > 0 && status.code !== GrpcCode.OK) {
-      // Trailers would queue behind data that the client does not take: a reset is all that reaches it.
-      this.#stream.close(constants.NGHTTP2_CANCEL);
-      return;
-    }
-    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(trailersOf(status)));
-    this.#stream.end();
+  #refuse(status: GrpcStatus): void {
+    this.#stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(status) }, { endStream: true });
+    this.#stopRequest();
   }
 
-  /** Tells a client that is still sending to stop (RFC 9113 section 8.1). */
-  #closeWhenSent(): void {
-    const close = () => {
+  #endResponse(status: GrpcStatus): void {
+    this.#stream.once('wantTrailers', () => {
+      this.#stream.sendTrailers(trailersOf(status));
+      this.#stopRequest();
+    });
+    this.#stream.end();
+    if (this.#writes.size === 0) return;
+    // The trailers queue behind data that the client may never take; then a reset is all that reaches it.
+    const timer = setTimeout(() => this.#stream.close(constants.NGHTTP2_CANCEL), LAST_WORDS_MS);
+    this.#stream.once('close', () => clearTimeout(timer));
+  }
+
+  /** Tells a client that is still sending to stop, once the whole response is under way (RFC 9113 section 8.1). */
+  #stopRequest(): void {
+    this.#stream.resume();
+    // Not at once: a reset overtakes the trailers that Node has yet to write.
+    setImmediate(() => {
       if (!this.#stream.readableEnded && !this.#stream.closed) this.#stream.close(constants.NGHTTP2_NO_ERROR);
-      this.#stream.resume();
-    };
-    if (this.#stream.writableFinished) close();
-    else this.#stream.once('finish', close);
+    });
   }
 
   #over(reason: MeshError): void {

@@ -352,6 +352,7 @@ describe('gRPC server', () => {
       const closed = once(stream, 'close');
       giveUp.resolve();
       expect(await handled).to.equal('cancelled');
+      await once(stream, 'aborted');
       stream.resume();
       await closed;
       expect(stream.rstCode).to.equal(8);
