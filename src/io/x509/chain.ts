@@ -45,6 +45,7 @@ export function checkChain(chain: Chain, now: Date): readonly Problem[] {
     const problems = validityProblems(current, now);
     if (problems.length > 0) return problems;
     if (chain.roots.some((root) => root.raw.equals(current.raw))) return [];
+    if (isIssuedBy(current, current)) return [problem(current, 'is self-signed and not one of the given roots')];
     const issuer = [...chain.roots, ...chain.intermediates].find((candidate) => isIssuedBy(current, candidate));
     if (issuer === undefined) return [problem(current, 'is not issued by any of the given roots or intermediates')];
     const unfit = caProblems(issuer, depth);
