@@ -188,7 +188,12 @@ describe('pilot-agent proxy with a real proxy', function () {
     await sidecar.slowArrived.promise;
     agent.kill('SIGTERM');
     await eventually('it is not ready any more', async () => (await sidecar.readiness()) === 503 || undefined);
-    await eventually('it drains', () => sidecar.output.includes('draining the proxy') || undefined);
+    let drainingAnswers = 0;
+    await eventually('it drains for a while', async () => {
+      const answer = await fetch(`http://127.0.0.1:${sidecar.ports.admin}/server_info`);
+      if ((await answer.text()).includes('"DRAINING"')) drainingAnswers += 1;
+      return drainingAnswers >= 10 || undefined;
+    });
     sidecar.finishSlow();
     const answer = await slow;
     expect([answer.body, answer.closes]).to.deep.equal(['finished', true]);

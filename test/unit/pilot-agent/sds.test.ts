@@ -114,8 +114,10 @@ describe('secret discovery', () => {
     await stream.next();
     stream.send(DiscoveryRequest.fromPartial({ ...ask('default'), responseNonce: '1' }));
     stream.send(DiscoveryRequest.fromPartial({ ...ask('default'), responseNonce: '1', errorDetail: DETAIL }));
+    holder.set({ rootsPem: 'roots' });
     stream.send(ask('ROOTCA', 'default'));
-    expect(await stream.next()).to.include({ nonce: '2' });
+    const next = await stream.next();
+    expect([next.nonce, next.resources.length]).to.deep.equal(['2', 2]);
     expect(logger.entries.map(printed)).to.include('error: the proxy refuses a secret');
   });
 
