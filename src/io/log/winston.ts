@@ -47,7 +47,8 @@ export async function createLogging(options: LoggingOptions, host: Pick<Host, 's
   const stackLevels = parseLevels('--log_stacktrace_level', options.log_stacktrace_level);
   const callerScopes = new Set(options.log_caller.split(',').map((scope) => scope.trim()));
   const { streams, files } = await openTargets(options, host);
-  const { createLogger, format, transports } = await import('winston');
+  // The bundle gives a CommonJS module its default export only.
+  const { createLogger, format, transports } = (await import('winston')).default;
   const render = options.log_as_json ? formatJson : formatPlain;
   const winston = createLogger({
     level: 'debug',
