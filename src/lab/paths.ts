@@ -13,8 +13,6 @@ export interface LabPaths {
   readonly run: string;
   /** Which process is the lab. */
   readonly runState: string;
-  /** Held while a lab is being started. */
-  readonly startLock: string;
   /** How the control plane is doing. */
   readonly health: string;
   /** Mount point, seen inside the lab alone, of the memory file system for volumes and overlays. */
@@ -42,7 +40,6 @@ export function labPaths(dir: string): LabPaths {
     logs: `${dir}/logs`,
     run,
     runState: `${run}/lab.json`,
-    startLock: `${run}/start.lock`,
     health: `${run}/health.json`,
     memory: `${run}/memory`,
   };

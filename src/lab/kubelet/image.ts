@@ -45,11 +45,11 @@ export function imageProgram(container: Pick<ContainerSpec, 'image' | 'command' 
   );
 }
 
-/** The manifest's own arguments unless they belong to another program; otherwise all of its ports. */
+/** All of the container's ports unless its arguments name some; arguments that belong to another program are left out. */
 function serverArguments({ command, args, ports }: Pick<ContainerSpec, 'command' | 'args' | 'ports'>): readonly string[] {
-  if (command === undefined && args.length > 0) return args;
-  const tcp = ports.filter(({ protocol }) => protocol === 'TCP').map(({ port }) => port);
-  return (tcp.length > 0 ? tcp : [80]).flatMap((port) => ['--port', `${port}`]);
+  const own = command === undefined ? args : [];
+  const tcp = ports.filter(({ protocol }) => protocol === 'TCP').flatMap(({ port }) => ['--port', `${port}`]);
+  return own.some((argument) => /^--port(=|$)/.test(argument)) ? own : [...tcp, ...own];
 }
 
 /** The image's name without tag and digest: `docker.io/foo/httpbin:1@sha256:…` is `docker.io/foo/httpbin`. */
