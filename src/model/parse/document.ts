@@ -1,5 +1,5 @@
 import type { Problem } from '../../lib/errors.ts';
-import { findOffset, indexPositions, lineAt } from './positions.ts';
+import { contentOffset, findOffset, indexPositions, lineAt } from './positions.ts';
 import { readYaml } from './yaml.ts';
 
 /** One document of a YAML or JSON text. */
@@ -69,6 +69,7 @@ export function readChunk(chunk: Chunk): ReadDocuments {
   const documents = values.map((value, index) => {
     let offsets: ReadonlyMap<string, number> | undefined;
     const lineOf = (path: string): number => {
+      if (path === '') return lineAt(chunk.text, contentOffset(events, index)) + chunk.line - 1;
       offsets ??= indexPositions(chunk.text, events, index);
       return lineAt(chunk.text, findOffset(offsets, path)) + chunk.line - 1;
     };

@@ -32,6 +32,16 @@ export function indexPositions(text: string, events: readonly Event[], documentI
   return offsets;
 }
 
+/** The offset of a document's content. */
+export function contentOffset(events: readonly Event[], documentIndex: number): number {
+  let documents = -1;
+  for (const event of events) {
+    if (event.type === EVENT_ID.DOCUMENT) documents++;
+    else if (documents === documentIndex) return offsetOf(event) ?? 0;
+  }
+  return 0;
+}
+
 /** 1-based line of an offset. */
 export function lineAt(text: string, offset: number): number {
   let line = 1;

@@ -11,7 +11,7 @@ export interface FoundFile {
   readonly size: number;
   /** Milliseconds since the epoch of the last change of content or name. */
   readonly changedAt: number;
-  /** Milliseconds since the epoch: when the file was made, as far as the file system tells. */
+  /** Milliseconds since the epoch, whole seconds: when the file was made, as far as the file system tells. */
   readonly createdAt: number;
 }
 
@@ -107,7 +107,7 @@ function found(path: string, stat: BigIntStats): FoundFile {
     signature: `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`,
     size: Number(stat.size),
     changedAt: Math.max(modified, Number(stat.ctimeMs)),
-    createdAt: born > 0 ? Math.min(born, modified) : modified,
+    createdAt: Math.floor((born > 0 ? Math.min(born, modified) : modified) / 1000) * 1000,
   };
 }
 

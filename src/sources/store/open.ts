@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Duration } from '../../lib/duration.ts';
 import { MeshError, type Problem } from '../../lib/errors.ts';
-import type { Kinds } from '../../model/kinds.ts';
+import { groupOf, type Kinds } from '../../model/kinds.ts';
+import { validateObject } from '../../model/parse/validate.ts';
 import { DirectoryStore } from './directory.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ValidateObject } from './stored-object.ts';
@@ -16,6 +17,7 @@ export interface OpenStoreDeps {
   readonly cwd: string;
   readonly now: () => Date;
   readonly newUid: () => string;
+  /** Default: the parsers of model/parse. */
   readonly validate?: ValidateObject;
   readonly resync?: Duration;
   readonly onProblem?: (problems: readonly Problem[]) => void;
@@ -40,7 +42,12 @@ export function openStore(path: string, deps: OpenStoreDeps): OpenedStore {
     throw usage(`${deps.flag}: ${root} ${isDirectory ? 'is a directory, not' : 'is taken for'} ${KUBECONFIG}`);
   }
   const { flag: _, env: __, cwd: ___, ...options } = deps;
-  return new DirectoryStore({ ...options, root });
+  return new DirectoryStore({ validate: validateBy(deps.kinds), ...options, root });
+}
+
+function validateBy(kinds: Kinds): ValidateObject {
+  const authentication = { group: groupOf(kinds.policy), apiVersion: kinds.policy.apiVersion };
+  return (object) => validateObject(object, { authentication });
 }
 
 const KUBECONFIG =

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import { formatProblem } from '../../../../src/lib/errors.ts';
+import { DEFAULT_MESH_CONFIG } from '../../../../src/model/mesh-config.ts';
+import { parseMeshConfig } from '../../../../src/model/parse/mesh-config.ts';
+
+const problemsOf = (text: string): readonly string[] => {
+  const parsed = parseMeshConfig(text, 'mesh.yaml');
+  return parsed.ok ? [] : parsed.problems.map(formatProblem);
+};
+
+describe('parseMeshConfig', () => {
+  for (const text of ['', '# authPolicy: MUTUAL_TLS\n', '{}', '---\n']) {
+    it(`takes ${JSON.stringify(text)} for the default mesh`, () => {
+      expect(parseMeshConfig(text)).to.deep.equal({ ok: true, value: DEFAULT_MESH_CONFIG });
+    });
+  }
+
+  it('reads every key', () => {
+    const text = `
+authPolicy: MUTUAL_TLS
+trustDomain: example.com
+outboundTrafficPolicy: ALLOW_ANY
+rootNamespace: control
+proxyListenPort: 16001
+proxyInboundListenPort: 16006
+connectTimeout: 2.5s
+accessLogFile: /dev/stdout
+`;
+    expect(parseMeshConfig(text)).to.deep.equal({
+      ok: true,
+      value: {
+        authPolicy: 'MUTUAL_TLS',
+        trustDomain: 'example.com',
+        outboundTrafficPolicy: 'ALLOW_ANY',
+        rootNamespace: 'control',
+        proxyListenPort: 16001,
+        proxyInboundListenPort: 16006,
+        connectTimeout: 2500,
+        accessLogFile: '/dev/stdout',
+      },
+    });
+  });
+
+  it('takes the older form of outboundTrafficPolicy', () => {
+    const parsed = parseMeshConfig('outboundTrafficPolicy: {mode: ALLOW_ANY}');
+    expect(parsed.ok && parsed.value.outboundTrafficPolicy).to.equal('ALLOW_ANY');
+  });
+
+  it('takes a value that was read already', () => {
+    const parsed = parseMeshConfig({ authPolicy: 'MUTUAL_TLS' });
+    expect(parsed.ok && parsed.value.authPolicy).to.equal('MUTUAL_TLS');
+  });
+
+  const REFUSED: readonly (readonly [string, readonly string[]])[] = [
+    [
+      'a: 1\nauthPolcy: NONE\n',
+      [
+        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile',
+        'mesh.yaml:2: authPolcy: unknown field; did you mean "authPolicy"?',
+      ],
+    ],
+    ['authPolicy: MTLS', ['mesh.yaml:1: authPolicy: must be NONE or MUTUAL_TLS, not "MTLS"']],
+    [
+      '\nmixerCheckServer: mixs:9091',
+      [
+        'mesh.yaml:2: mixerCheckServer: not supported: policy checks and telemetry come with mixs, which this build does not have yet; remove the line',
+      ],
+    ],
+    ['connectTimeout: 5', ['mesh.yaml:1: connectTimeout: must be a duration such as 1s or 500ms']],
+    ['connectTimeout: 5x', ['mesh.yaml:1: connectTimeout: "5x" is not a duration such as 1h2m3.5s, 30s or 100ms']],
+    ['connectTimeout: 0s', ['mesh.yaml:1: connectTimeout: must be longer than 0s']],
+    ['proxyListenPort: 0', ['mesh.yaml:1: proxyListenPort: must be a port number from 1 to 65535']],
+    ['outboundTrafficPolicy: ALLOW', ['mesh.yaml:1: outboundTrafficPolicy: must be REGISTRY_ONLY or ALLOW_ANY, not "ALLOW"']],
+    [
+      'outboundTrafficPolicy: {mod: ALLOW_ANY}',
+      [
+        'mesh.yaml:1: outboundTrafficPolicy.mode: required',
+        'mesh.yaml:1: outboundTrafficPolicy.mod: unknown field; did you mean "mode"?',
+      ],
+    ],
+    ['- a', ['mesh.yaml:1: the mesh configuration must be a mapping']],
+    ['a: [', ['mesh.yaml:1: not valid YAML: unexpected end of the stream within a flow collection']],
+    ['authPolicy: NONE\n---\nauthPolicy: NONE', ['mesh.yaml:3: a second document; the mesh configuration is one']],
+  ];
+  for (const [text, problems] of REFUSED) {
+    it(`refuses ${JSON.stringify(text)}`, () => expect(problemsOf(text)).to.deep.equal(problems));
+  }
+});
