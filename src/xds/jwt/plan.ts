@@ -9,6 +9,8 @@ import {
   type TriggerGroup,
 } from '../../policy/trigger-rules.ts';
 
+import { envoyKeySet } from './key-set.ts';
+
 /** A provider of Envoy's jwt_authn filter, still in our own terms. */
 export interface ProviderPlan {
   readonly name: string;
@@ -41,9 +43,6 @@ export type JwtPlan =
       readonly byPath: boolean;
     };
 
-/** A key set without keys: no signature is ever good. */
-export const NO_KEYS = '{"keys":[]}';
-
 type ActiveRule = Exclude<OriginRule, { type: 'none' }>;
 
 /** Plans the token checks of a port. A key set that was never fetched holds no keys, so that its tokens are refused. */
@@ -68,7 +67,7 @@ export function planJwt(rules: readonly ActiveRule[], jwks: ReadonlyMap<string, 
 
 /**
  * The second look behind "a token may be missing": Envoy takes a token of an issuer it does not know for a missing one, unless
- * a provider without an issuer claims it. This one does, from every place a token may stand, and has no keys.
+ * a provider without an issuer claims it. This one does, from every place a token may stand, and accepts nothing.
  */
 function strangers(providers: readonly ProviderPlan[]): ProviderPlan {
   const distinct = (texts: readonly string[]) => [...new Set(texts)];
@@ -77,7 +76,7 @@ function strangers(providers: readonly ProviderPlan[]): ProviderPlan {
     name: 'unknown-issuer',
     issuer: '',
     audiences: [],
-    jwks: NO_KEYS,
+    jwks: envoyKeySet(undefined),
     headers: distinct([...(standard ? ['authorization'] : []), ...providers.flatMap(({ headers }) => headers)]),
     params: distinct([...(standard ? ['access_token'] : []), ...providers.flatMap(({ params }) => params)]),
   };
@@ -100,7 +99,7 @@ function planRule(
       name: nameOf(index),
       issuer: origin.issuer,
       audiences: origin.audiences,
-      jwks: jwksDocument(origin.jwks, jwks) ?? NO_KEYS,
+      jwks: envoyKeySet(jwksDocument(origin.jwks, jwks)),
       headers: origin.jwtHeaders,
       params: origin.jwtParams,
     }),
@@ -129,7 +128,8 @@ function combinations(groups: readonly TriggerGroup[]): readonly Combination[] {
         conditions: [...chosen.conditions, ...alternative],
         size: chosen.size + 1,
       })),
-      chosen,
+      // An origin that always applies is in every set.
+      ...(group.alternatives.some((alternative) => alternative.length === 0) ? [] : [chosen]),
     ]);
   }
   return partial.filter(({ size }) => size > 0).toSorted((a, b) => b.size - a.size);
