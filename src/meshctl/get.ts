@@ -1,0 +1,68 @@
+import type { Invocation } from '../flags/table.ts';
+import type { Host } from '../io/host.ts';
+import { MeshError } from '../lib/errors.ts';
+import { kindsFor } from '../model/kinds.ts';
+import type { KubeObject, ResourceKind } from '../model/object.ts';
+import { DEFAULT_NAMESPACE } from '../model/parse/object.ts';
+import { printYaml } from '../model/parse/yaml.ts';
+import type { ObjectStore } from '../sources/store/object-store.ts';
+import { formatAge } from './age.ts';
+import type { getFlags } from './flags.ts';
+import { resolveType } from './resource-types.ts';
+import { warnOfStoreProblems, withStore } from './session.ts';
+import { formatTable } from './table.ts';
+
+/**
+ * `meshctl get TYPE [NAME...]`: a table, YAML or JSON. An empty result is no failure; it is told on standard output, as the table
+ * would be.
+ */
+export function runGet({ options, args }: Invocation<typeof getFlags>, host: Host): Promise<number> {
+  const [type = '', ...names] = args.flatMap((word, index) => (index === 0 ? word.split('/') : [word]));
+  const kind = resolveType(type, kindsFor(host.names));
+  const everywhere = options['all-namespaces'];
+  if (everywhere && names.length > 0) throw new MeshError('usage', 'give names or -A, not both: a name is of one namespace');
+  return withStore(options.orchconfig, host, async (store) => {
+    const namespace = kind.namespaced && !everywhere ? options.namespace || DEFAULT_NAMESPACE : undefined;
+    const objects = names.length > 0 ? await getNamed(store, kind, namespace, names) : await store.list(kind, namespace);
+    warnOfStoreProblems(store, host);
+    host.stdout.write(
+      print(
+        objects,
+        { output: options.output, single: names.length === 1, everywhere: everywhere && kind.namespaced },
+        host.now(),
+      ),
+    );
+    return 0;
+  });
+}
+
+function getNamed(
+  store: ObjectStore,
+  kind: ResourceKind,
+  namespace: string | undefined,
+  names: readonly string[],
+): Promise<readonly KubeObject[]> {
+  return Promise.all(names.map((name) => store.get(namespace === undefined ? { kind, name } : { kind, namespace, name })));
+}
+
+interface PrintOptions {
+  readonly output: string;
+  /** Whether one object was asked for by its name, which then is the document itself. */
+  readonly single: boolean;
+  readonly everywhere: boolean;
+}
+
+function print(objects: readonly KubeObject[], { output, single, everywhere }: PrintOptions, now: Date): string {
+  if (output !== 'table') {
+    const value = single ? objects[0] : { apiVersion: 'v1', kind: 'List', items: objects };
+    return output === 'json' ? `${JSON.stringify(value, null, 4)}\n` : printYaml(value);
+  }
+  if (objects.length === 0) return 'No resources found.\n';
+  const header = [...(everywhere ? ['NAMESPACE'] : []), 'NAME', 'AGE'];
+  const rows = objects.map(({ metadata }) => [
+    ...(everywhere ? [metadata.namespace ?? ''] : []),
+    metadata.name,
+    formatAge(metadata.creationTimestamp, now),
+  ]);
+  return formatTable([header, ...rows]);
+}
