@@ -60,10 +60,13 @@ export const explainFlags = flagTable({
 
 /** The flags of `meshctl inject`. */
 export const injectFlags = flagTable({
-  ...storeFlags,
   ...namespaceFlags,
   ...filenameFlags,
-  force: { type: 'bool', default: false, summary: 'inject also where an annotation says not to' },
+  force: {
+    type: 'bool',
+    default: false,
+    summary: 'inject also where an annotation, a selector, the policy or a namespace label says not to',
+  },
   injectConfig: {
     type: 'string',
     default: '',
@@ -89,5 +92,10 @@ export const injectFlags = flagTable({
     type: 'stringSlice',
     default: [],
     summary: 'inbound ports that do not go through the sidecar',
+  },
+  excludeOutboundPorts: {
+    type: 'stringSlice',
+    default: [],
+    summary: 'outbound ports that do not go through the sidecar',
   },
 });
