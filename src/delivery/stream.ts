@@ -33,6 +33,8 @@ interface Watched<Request> {
   readonly subscription: Subscription<Request>;
   /** Something changed since the subscription was last asked for a response. */
   due: boolean;
+  /** The last verdict was a rejection. */
+  rejected: boolean;
   last: { readonly version: string; readonly nonce: string; readonly sequence: number } | undefined;
 }
 
@@ -51,6 +53,7 @@ export class DiscoveryStream<Request extends AnyRequest> {
   #node: ProxyNode | undefined;
   #over = false;
   #nonces = 0;
+  #currentSequence = 0;
 
   constructor(id: number, deps: StreamDeps, variant: Variant<Request>, ownType: TypeUrl | undefined, stream: ServerStream) {
     this.#id = id;
@@ -95,7 +98,10 @@ export class DiscoveryStream<Request extends AnyRequest> {
     const watched = this.#watchedOf(requireTypeUrl(request.typeUrl, this.#ownType));
     const { subscription, last } = watched;
     const verdict = subscription.receive(request);
-    if (verdict.type !== 'none' && last !== undefined) this.#report(subscription.typeUrl, last, verdict);
+    if (verdict.type !== 'none' && last !== undefined) {
+      watched.rejected = verdict.type === 'nacked';
+      this.#report(subscription.typeUrl, last, verdict);
+    }
     watched.due = true;
     this.#wakeup.wake();
   }
@@ -125,14 +131,21 @@ export class DiscoveryStream<Request extends AnyRequest> {
     if (this.#watched.length >= MAX_TYPES) {
       throw new MeshError('resource_exhausted', `one stream subscribes to more than ${MAX_TYPES} resource types`);
     }
-    const watched: Watched<Request> = { subscription: this.#variant.subscribe(typeUrl), due: false, last: undefined };
+    const watched: Watched<Request> = {
+      subscription: this.#variant.subscribe(typeUrl),
+      due: false,
+      rejected: false,
+      last: undefined,
+    };
     this.#watched = [...this.#watched, watched].sort((a, b) => rankOf(a.subscription.typeUrl) - rankOf(b.subscription.typeUrl));
     return watched;
   }
 
   async #sendAll(): Promise<void> {
     while (!this.#over) {
-      if (!(await this.#sendNext())) await this.#wakeup.sleep();
+      if (await this.#sendNext()) continue;
+      this.#reportCurrent();
+      await this.#wakeup.sleep();
     }
   }
 
@@ -153,6 +166,15 @@ export class DiscoveryStream<Request extends AnyRequest> {
       return true;
     }
     return false;
+  }
+
+  /** With nothing to send and nothing in flight, the client holds what the newest snapshot says. */
+  #reportCurrent(): void {
+    const { sequence } = this.#deps.source;
+    const behind = this.#watched.some(({ subscription, due, rejected }) => due || rejected || subscription.inFlight);
+    if (this.#node === undefined || this.#watched.length === 0 || behind || sequence === this.#currentSequence) return;
+    this.#currentSequence = sequence;
+    this.#deps.observe({ type: 'current', streamId: this.#id, sequence });
   }
 
   /** A change waits until the client has taken over what it may refer to; the answer to a request never waits. */

@@ -31,7 +31,7 @@ export class AdsBench {
   readonly #closers: (() => unknown)[] = [];
   server: GrpcServer | undefined;
 
-  async start(options: Partial<AdsDeps> = {}): Promise<void> {
+  async start(options: Partial<AdsDeps> = {}, port = 0): Promise<void> {
     const observe = (event: DeliveryEvent) => {
       this.events.push(event);
       for (const check of this.#waiting) check();
@@ -40,7 +40,7 @@ export class AdsBench {
       { methods: createAdsMethods({ source: this.source, observe, logger: silentLogger, ...options }) },
       silentLogger,
     );
-    await this.server.listen({ host: '127.0.0.1', port: 0 });
+    await this.server.listen({ host: '127.0.0.1', port });
   }
 
   get port(): number {

@@ -1,6 +1,7 @@
 /** A gRPC server on node:http2. See https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 import { constants, createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { Logger } from '../log/logger.ts';
@@ -136,7 +137,7 @@ class Http2GrpcServer implements GrpcServer {
 
   #opened(session: ServerHttp2Session): void {
     const socket = session.socket;
-    const certificate = 'getPeerX509Certificate' in socket ? socket.getPeerX509Certificate() : undefined;
+    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     const address = socket.remoteAddress === undefined ? 'unix' : `${socket.remoteAddress}:${socket.remotePort}`;
     this.#sessions.set(session, { address, certificate });
     session.once('close', () => this.#sessions.delete(session));
