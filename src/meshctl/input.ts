@@ -3,10 +3,10 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Host } from '../io/host.ts';
-import { formatProblem, MeshError, type Problem } from '../lib/errors.ts';
+import { formatProblem, MeshError, type Parsed, type Problem } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { describeObject, type KubeObject } from '../model/object.ts';
-import { type Manifest, type ManifestOptions, readManifests } from '../model/parse/manifests.ts';
+import { type Manifest, readManifests } from '../model/parse/manifests.ts';
 
 export interface InputOptions {
   /** Files, directories, or `-` for standard input. */
@@ -20,24 +20,30 @@ export interface InputOptions {
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads all manifests that a command is given. Throws MeshError `invalid` that tells everything wrong with any of them, a line
- * each, so that a command does nothing unless it can do all; `usage` when it was given none.
+ * Reads all manifests that a command is given, or tells everything wrong with any of them, so that a command does nothing unless it
+ * can do all. Throws MeshError `usage` when it was given none, `not_found` and `invalid` for files that cannot be read.
  */
-export async function readInput({ filenames, ...options }: InputOptions, host: Host): Promise<readonly Manifest[]> {
+export async function readInput({ filenames, ...options }: InputOptions, host: Host): Promise<Parsed<readonly Manifest[]>> {
   if (filenames.length === 0) throw new MeshError('usage', 'no manifests given; name a file, a directory or - by -f');
   const kinds = kindsFor(host.names);
   const manifests: Manifest[] = [];
   const problems: Problem[] = [];
   for (const source of await findSources(filenames, host)) {
-    const read = readManifests(await source.read(), { ...options, kinds, file: source.name } satisfies ManifestOptions);
+    const read = readManifests(await source.read(), { ...options, kinds, file: source.name });
     manifests.push(...read.manifests);
-    problems.push(...read.problems);
+    problems.push(...read.problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)));
   }
   problems.push(...findRepeated(manifests));
-  if (problems.length > 0)
-    throw new MeshError('invalid', `nothing was changed:\n${problems.map((p) => `  ${formatProblem(p)}`).join('\n')}`);
+  if (problems.length > 0) return { ok: false, problems };
   if (manifests.length === 0) throw new MeshError('invalid', `no objects in ${filenames.join(', ')}`);
-  return manifests;
+  return { ok: true, value: manifests };
+}
+
+/** Tells what is wrong with manifests, a line each; gives the exit code. */
+export function refuseInput(problems: readonly Problem[], host: Host): number {
+  for (const problem of problems) host.stderr.write(`error: ${formatProblem(problem)}\n`);
+  host.stderr.write('error: nothing was changed\n');
+  return 1;
 }
 
 interface Source {

@@ -1,6 +1,6 @@
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
-import { MeshError } from '../lib/errors.ts';
+import { MeshError, type Problem } from '../lib/errors.ts';
 import type { KubeObject } from '../model/object.ts';
 import type { Manifest } from '../model/parse/manifests.ts';
 import { validateObject } from '../model/parse/validate.ts';
@@ -8,7 +8,7 @@ import type { ObjectStore } from '../sources/store/object-store.ts';
 import { refOf } from '../sources/store/stored-object.ts';
 import { carryOver } from './carry-over.ts';
 import type { writeFlags } from './flags.ts';
-import { readInput } from './input.ts';
+import { readInput, refuseInput } from './input.ts';
 import { policyWarningsFor } from './policy-warnings.ts';
 import { typeName } from './resource-types.ts';
 import { warn, withStore } from './session.ts';
@@ -23,7 +23,10 @@ export type WriteOne = (store: ObjectStore, manifest: Manifest) => Promise<strin
 export async function writeManifests({ options }: Invocation<typeof writeFlags>, host: Host, write: WriteOne): Promise<number> {
   const { filename: filenames, namespace, orchconfig } = options;
   return withStore(orchconfig, host, async (store) => {
-    const manifests = await readInput({ filenames, namespace, validate: (object) => validateObject(object, host.names) }, host);
+    const validate = (object: KubeObject): readonly Problem[] => validateObject(object, host.names);
+    const input = await readInput({ filenames, namespace, validate }, host);
+    if (!input.ok) return refuseInput(input.problems, host);
+    const manifests = input.value;
     const written: Manifest[] = [];
     for (const manifest of manifests) if (await tryWrite(store, manifest, host, write)) written.push(manifest);
     for (const message of await policyWarningsFor(written, store, host.names)) warn(host, message);

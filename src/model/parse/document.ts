@@ -64,7 +64,7 @@ function endOfLine(text: string, from: number): number {
 /** Reads one piece; `problems` has at most the one that stopped the reader. */
 export function readChunk(chunk: Chunk): ReadDocuments {
   const read = readYaml(chunk.text);
-  if (!read.ok) return { documents: [], problems: [{ ...read.problem, line: (read.problem.line ?? 1) + chunk.line - 1 }] };
+  if (!read.ok) return { documents: [], problems: [{ ...read.problem, line: lineWithin(chunk, read.problem.line ?? 1) }] };
   const { events, values } = read.value;
   const documents = values.map((value, index) => {
     let offsets: ReadonlyMap<string, number> | undefined;
@@ -76,6 +76,11 @@ export function readChunk(chunk: Chunk): ReadDocuments {
     return { value, lineOf };
   });
   return { documents, problems: [] };
+}
+
+/** A reader that stops at the end stands on the line after the last one. */
+function lineWithin(chunk: Chunk, line: number): number {
+  return chunk.line - 1 + Math.min(line, lineAt(chunk.text, chunk.text.trimEnd().length));
 }
 
 /** Reads every document of a text. One that cannot be read does not keep the others from being read. */

@@ -25,7 +25,7 @@ export function parsePolicy(object: KubeObject, names: AuthenticationNames): Par
 export function policyWarnings(policy: AuthnPolicy): readonly Problem[] {
   const warnings: Problem[] = [];
   if (policy.scope === 'namespace' && policy.targets.length === 0 && policy.name !== 'default') {
-    const message = `a policy for the whole namespace is usually named "default"; "${policy.name}" is in force all the same`;
+    const message = `a policy for the whole namespace is usually named "default", not "${policy.name}"; the name changes nothing about what it does`;
     warnings.push({ path: 'metadata.name', message });
   }
   if (policy.principalBinding === 'USE_ORIGIN' && policy.origins.length === 0) {
