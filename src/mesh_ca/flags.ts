@@ -44,7 +44,6 @@ export const caFlags = flagTable({
   'listened-namespace': {
     type: 'string',
     default: '',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the name of an environment variable, as shells write it
     summary: 'namespace the CA listens to; when unset ${NAMESPACE} is used; when neither is set all namespaces',
   },
   'liveness-probe-interval': {

@@ -76,10 +76,17 @@ export function namedBits(bits: readonly number[]): Der {
   return encode(TAG.bitString, Uint8Array.of(7 - (highest & 7)), bytes);
 }
 
-/** An OBJECT IDENTIFIER from its dotted form. */
+/** Of the few that certificates need, each is encoded once. */
+const identifiers = new Map<string, Der>();
+
+/** An OBJECT IDENTIFIER from its dotted form; for those written in our code, not for ones from outside. */
 export function objectIdentifier(dotted: string): Der {
+  const known = identifiers.get(dotted);
+  if (known !== undefined) return known;
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
-  return encode(TAG.objectIdentifier, Uint8Array.from([first * 40 + second, ...rest].flatMap(base128)));
+  const der = encode(TAG.objectIdentifier, Uint8Array.from([first * 40 + second, ...rest].flatMap(base128)));
+  identifiers.set(dotted, der);
+  return der;
 }
 
 function base128(value: number): number[] {

@@ -39,9 +39,16 @@ export function privateKeyPem(key: KeyObject): Redacted {
   return new Redacted(key.export({ type: 'pkcs8', format: 'pem' }).toString());
 }
 
+/** Exporting a key costs more than signing with it, and one request needs the same encoding several times. */
+const encodings = new WeakMap<KeyObject, Uint8Array>();
+
 /** The public key as DER SubjectPublicKeyInfo, encoded anew, so that odd encodings of others are not passed on. */
 export function publicKeyDer(key: KeyObject): Uint8Array {
-  return key.export({ type: 'spki', format: 'der' });
+  const known = encodings.get(key);
+  if (known !== undefined) return known;
+  const der = key.export({ type: 'spki', format: 'der' });
+  encodings.set(key, der);
+  return der;
 }
 
 /** What keeps a public key from being accepted: RSA of 2048 to 8192 bits, P-256 and P-384 are. */

@@ -35,8 +35,12 @@ export function signingAlgorithm(key: KeyObject): { readonly identifier: Der; re
   throw new MeshError('invalid', `a key of type ${key.asymmetricKeyType} cannot sign certificates: use ECDSA or RSA`);
 }
 
-/** Signs on a worker thread of libuv, so that an RSA key of 4096 bits does not hold up the event loop. */
-export function signDer(hash: string, data: Uint8Array, key: KeyObject): Promise<Uint8Array> {
+/**
+ * Signs with RSA on a worker thread of libuv, for a key of 4096 bits would hold up the event loop; with ECDSA at once, as the
+ * way to another thread takes longer than the signature.
+ */
+export async function signDer(hash: string, data: Uint8Array, key: KeyObject): Promise<Uint8Array> {
+  if (key.asymmetricKeyType === 'ec') return sign(hash, data, key);
   return new Promise((resolve, reject) => {
     sign(hash, data, key, (error, signature) => {
       if (error === null) resolve(signature);

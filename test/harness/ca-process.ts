@@ -1,0 +1,133 @@
+/** Runs mesh_ca in this process, on a directory of manifests, and talks to it as an agent does. */
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { IstioCertificateRequest, IstioCertificateResponse } from '#gen/istio/v1/auth/ca.ts';
+import { CsrRequest, CsrResponse } from '#gen/istio/v1/auth/ca_service.ts';
+import { type ClientTls, unaryCall } from '../../src/io/grpc/client.ts';
+import type { Host } from '../../src/io/host.ts';
+import { seconds } from '../../src/lib/duration.ts';
+import { namesFor } from '../../src/lib/names.ts';
+import { caFlags } from '../../src/mesh_ca/flags.ts';
+import { run } from '../../src/mesh_ca/main.ts';
+
+export function manifest(dir: string, file: string, ...objects: readonly object[]): void {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, file), objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+}
+
+/** A store with two namespaces. */
+export function newStoreDirectory(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'mesh-ca-store-'));
+  const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  manifest(dir, 'namespaces.yaml', namespace('foo'), namespace('bar'));
+  return dir;
+}
+
+export function tokenIssuers(dir: string, issuers: Readonly<Record<string, string>>): void {
+  const metadata = { name: 'mesh-token-issuers', namespace: 'mesh-system' };
+  manifest(dir, 'token-issuers.yaml', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: issuers });
+}
+
+/** A port nobody listens on right now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+export function caOptions(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return { ...Object.fromEntries(Object.entries(caFlags).map(([name, flag]) => [name, flag.default])), ...given };
+}
+
+export class CaProcess {
+  readonly port: number;
+  readonly #exit: Promise<number>;
+  readonly #stop = new AbortController();
+  #log = '';
+  readonly #output = new PassThrough();
+
+  private constructor(port: number, options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>>) {
+    this.port = port;
+    this.#output.on('data', (chunk: Buffer) => {
+      this.#log += chunk.toString();
+    });
+    const host: Host = {
+      env,
+      stdin: process.stdin,
+      stdout: this.#output,
+      stderr: this.#output,
+      cwd: process.cwd(),
+      signal: this.#stop.signal,
+      names: namesFor('mesh.io'),
+      now: () => new Date(),
+    };
+    const invocation = { options: caOptions({ 'grpc-port': port, ...options }), given: new Set(), args: [] };
+    this.#exit = run(invocation as unknown as Parameters<typeof run>[0], host);
+    this.#exit.catch(() => {});
+  }
+
+  /** Resolves when it serves; rejects with what `run` rejects with. */
+  static async start(options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<CaProcess> {
+    const ca = new CaProcess(Number(options['grpc-port'] ?? (await freePort())), options, env);
+    await Promise.race([ca.logged('serving certificate requests'), ca.#exit]);
+    return ca;
+  }
+
+  /** Resolves when a text stands in the log. */
+  async logged(text: string): Promise<void> {
+    while (!this.#log.includes(text)) await new Promise((resolve) => this.#output.once('data', resolve));
+  }
+
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Stops it as SIGTERM does; the exit code. */
+  stop(): Promise<number> {
+    this.#stop.abort();
+    return this.#exit;
+  }
+}
+
+export interface CertificateCall {
+  readonly port: number;
+  readonly csr: string;
+  readonly token?: string;
+  readonly ttlSeconds?: number;
+  readonly tls: ClientTls;
+}
+
+/** The chain that CreateCertificate answers with. */
+export async function createCertificate({ port, csr, token, ttlSeconds, tls }: CertificateCall): Promise<readonly string[]> {
+  const response = await unaryCall({
+    ...callTo(port, tls, token),
+    path: '/istio.v1.auth.IstioCertificateService/CreateCertificate',
+    request: IstioCertificateRequest.fromPartial({ csr, validityDuration: ttlSeconds ?? 0 }),
+    requestCodec: IstioCertificateRequest,
+    responseCodec: IstioCertificateResponse,
+  });
+  return response.certChain;
+}
+
+export function handleCsr({ port, csr, token, tls }: CertificateCall): Promise<CsrResponse> {
+  return unaryCall({
+    ...callTo(port, tls, token),
+    path: '/istio.v1.auth.IstioCAService/HandleCSR',
+    request: CsrRequest.fromPartial({ csrPem: Buffer.from(csr), requestedTtlMinutes: 60 }),
+    requestCodec: CsrRequest,
+    responseCodec: CsrResponse,
+  });
+}
+
+function callTo(port: number, tls: ClientTls, token: string | undefined) {
+  const metadata: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return { address: `127.0.0.1:${port}`, metadata, deadline: seconds(5), tls, signal: new AbortController().signal };
+}
