@@ -9,8 +9,8 @@ export interface FoundFile {
   /** Changes whenever the file's content may have changed. */
   readonly signature: string;
   readonly size: number;
-  /** Milliseconds since the epoch of the last change of content or name. */
-  readonly changedAt: number;
+  /** Milliseconds since the epoch of the last write to the file; who moves a finished file leaves it. */
+  readonly modifiedAt: number;
   /** Milliseconds since the epoch, whole seconds: when the file was made, as far as the file system tells. */
   readonly createdAt: number;
 }
@@ -106,7 +106,7 @@ function found(path: string, stat: BigIntStats): FoundFile {
     path,
     signature: `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`,
     size: Number(stat.size),
-    changedAt: Math.max(modified, Number(stat.ctimeMs)),
+    modifiedAt: modified,
     createdAt: Math.floor((born > 0 ? Math.min(born, modified) : modified) / 1000) * 1000,
   };
 }

@@ -14,6 +14,8 @@ interface TrackedFile {
   readonly problems: readonly Problem[];
   /** Whether the file may have changed since, unnoticed, within the resolution of the file system's clock. */
   readonly settled: boolean;
+  /** Milliseconds since the epoch: when the file was first found gone while it might still turn up elsewhere. */
+  readonly missingSince?: number;
 }
 
 /** Where an object is defined. */
@@ -30,6 +32,9 @@ export interface Definition {
 
 /** A file younger than this may still be being written, and may change again without a new time stamp. */
 export const SETTLE_MS = 20;
+
+/** How long a file that is gone stays in force while others are still being written: it may have been moved. */
+const MOVE_MS = 10 * SETTLE_MS;
 
 const NOTHING: FileContent = { signature: '', objects: [], problems: [], complete: true, chunks: new Map() };
 
@@ -56,17 +61,28 @@ export class DirectoryTree {
   refresh({ patient }: { readonly patient: boolean }): { readonly unsettled: boolean } {
     const tree = this.#scan();
     const files = new Map<string, TrackedFile>();
+    let isArriving = false;
     for (const [path, found] of tree.files) {
       const tracked = this.#track(path, found, this.#files.get(path), patient);
       if (tracked !== undefined) files.set(path, tracked);
+      else isArriving = true;
     }
     for (const [path, tracked] of this.#files) {
+      if (tree.files.has(path)) continue;
       if (tree.unreadable.some((directory) => path.startsWith(directory))) files.set(path, tracked);
+      else if (isArriving) this.#keepMissing(path, tracked, files);
     }
     this.#tree = tree;
-    this.#files = files;
+    this.#files = new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
     this.#define(tree);
-    return { unsettled: [...tree.files].some(([path, found]) => !this.#isCurrent(files.get(path), found)) };
+    return { unsettled: isArriving || [...tree.files].some(([path, found]) => !this.#isCurrent(files.get(path), found)) };
+  }
+
+  /** A file that was moved is gone from its old place before its new one is read; its objects never are. */
+  #keepMissing(path: string, tracked: TrackedFile, files: Map<string, TrackedFile>): void {
+    const now = this.#now().getTime();
+    const { missingSince = now } = tracked;
+    if (now - missingSince < MOVE_MS) files.set(path, { ...tracked, missingSince, settled: false });
   }
 
   /** The objects in force, by key. */
@@ -113,7 +129,7 @@ export class DirectoryTree {
 
   #track(path: string, found: FoundFile, before: TrackedFile | undefined, patient: boolean): TrackedFile | undefined {
     if (this.#isCurrent(before, found)) return before;
-    const age = this.#now().getTime() - found.changedAt;
+    const age = this.#now().getTime() - found.modifiedAt;
     const settled = age > SETTLE_MS || age < 0;
     if (patient && !settled) return before;
     return this.#read(path, found, before, settled);

@@ -139,6 +139,7 @@ describe('directory store', () => {
     it('changes one document of a file and leaves the others to the letter', async () => {
       const [head, tail] = [`# mine\n${yaml('a')}---\n`, `---\n# last\n${yaml('c')}`];
       await file('all.yaml', `${head}# about b\n${yaml('b')}${tail}`);
+      await utimes(join(root, 'all.yaml'), 1_700_000_000, 1_700_000_000);
       const store = open();
       const others = [await store.get(ref('a')), await store.get(ref('c'))];
       await store.replace(service('b', 'foo', 81));
