@@ -21,6 +21,7 @@ import { memoryPaths } from './kubelet/running-pod.ts';
 import { meshArgv, type MeshInstallation } from './mesh-command.ts';
 import { NODE_ADDRESS } from './network/addresses.ts';
 import { RESOLV_CONF } from './network/hosts.ts';
+import { NodeNames } from './network/node-names.ts';
 import { NodeNetwork } from './network/node-network.ts';
 import { serviceAddresses, serviceNames } from './network/service-addresses.ts';
 import { nodeRuntime } from './node-runtime.ts';
@@ -50,7 +51,13 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   const sleep = (time: Duration, until: AbortSignal): Promise<void> => delay(time, undefined, { signal: until });
   const network = new NodeNetwork(tools);
   await network.setUp();
-  writeFileSync(`${paths.memory}/${memoryPaths.resolvConf}`, RESOLV_CONF);
+  const nodeNames = new NodeNames({
+    hosts: `${paths.memory}/${memoryPaths.hosts('node')}`,
+    resolvConf: `${paths.memory}/${memoryPaths.resolvConf}`,
+    tools,
+    domain: DOMAIN,
+  });
+  await nodeNames.setUp(RESOLV_CONF);
 
   const kinds = kindsFor(names);
   const store = openStore(paths.store, {
@@ -91,9 +98,14 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   reconciler('network', async () => {
     const views = cluster.list('service').map(serviceView);
     const slices = cluster.list('endpointSlice');
-    kubelet.setNames(serviceNames(views, slices));
+    const resolvable = serviceNames(views, slices);
+    kubelet.setNames(resolvable);
+    nodeNames.set(resolvable);
     await network.setServices(serviceAddresses(views, slices));
   });
+  // What an earlier run of the lab said about its pods must be gone before anybody is told that this one is up.
+  kubelet.reconcile();
+  await kubelet.report();
   for (const name of reconcilers.keys()) trigger(name);
   await runControlPlane({ paths, installation, host, logger, tools, random, sleep });
   await store.close();

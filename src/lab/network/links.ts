@@ -1,4 +1,4 @@
-import { NODE_ADDRESS } from './addresses.ts';
+import { NODE_ADDRESS, SERVICE_RANGE } from './addresses.ts';
 
 /**
  * Batches for `ip -batch`. Every pod hangs on the node by its own veth pair with host routes at both ends: there is no
@@ -25,8 +25,21 @@ export function podLinkBatch(podIp: string): string {
   ]);
 }
 
+/** Table for what the node itself sends to services. */
+const OWN_TABLE = 100;
+
+/**
+ * The node calls services too. The kernel wants a route before it asks the service rules, which then change the destination;
+ * pods' packets do not see it, so that an address of no service stays unreachable for them.
+ */
 export function nodeBatch(): string {
-  return lines(['link set dev lo up', `address add ${NODE_ADDRESS}/32 dev lo`]);
+  const services = `${SERVICE_RANGE.base}/${32 - SERVICE_RANGE.bits}`;
+  return lines([
+    'link set dev lo up',
+    `address add ${NODE_ADDRESS}/32 dev lo`,
+    `route add ${services} dev lo src ${NODE_ADDRESS} table ${OWN_TABLE}`,
+    `rule add iif lo to ${services} lookup ${OWN_TABLE}`,
+  ]);
 }
 
 function lines(commands: readonly string[]): string {
