@@ -26,12 +26,14 @@ function required<T>(parsed: Parsed<T>): T {
 export function snapshotOfManifests(text: string): Snapshot {
   const read = readYaml(text);
   if (!read.ok) throw new Error(formatProblem(read.problem));
-  return nextSnapshot(undefined, inputsOf(read.value.values as readonly KubeObject[]));
+  return nextSnapshot(undefined, inputsOf(read.value.values.filter(isObject)));
 }
 
 export function snapshotOfFile(path: string): Snapshot {
   return snapshotOfManifests(readFileSync(path, 'utf8'));
 }
+
+const isObject = (value: unknown): value is KubeObject => typeof value === 'object' && value !== null;
 
 function inputsOf(objects: readonly KubeObject[]): SnapshotInputs {
   const ofKind = (kind: string) => objects.filter((object) => object.kind === kind);

@@ -42,8 +42,7 @@ export function httpConnectionManager(mesh: MeshConfig, options: HttpOptions): F
     streamIdleTimeout: OFF,
     accessLog: accessLog(mesh),
     upgradeConfigs: [{ upgradeType: 'websocket' }],
-    normalizePath: true,
-    ...clientCertificate(options.direction),
+    ...inboundOptions(options.direction),
     ...(options.strictPaths ? STRICT_PATHS : {}),
   });
   return Filter.fromPartial({
@@ -64,11 +63,15 @@ const STRICT_PATHS = {
   pathWithEscapedSlashesAction: HttpConnectionManager_PathWithEscapedSlashesAction.UNESCAPE_AND_FORWARD,
 } as const;
 
-/** Applications may believe x-forwarded-client-cert: what a client sent is dropped, what the handshake proved is set. */
-function clientCertificate(direction: HttpOptions['direction']): Partial<HttpConnectionManager> {
+/**
+ * Applications may believe x-forwarded-client-cert: what a client sent is dropped, what the handshake proved is set. And they get
+ * paths in the normal form of RFC 3986, section 6, as policies match them.
+ */
+function inboundOptions(direction: HttpOptions['direction']): Partial<HttpConnectionManager> {
   if (direction === 'outbound') return {};
   return {
     forwardClientCertDetails: HttpConnectionManager_ForwardClientCertDetails.SANITIZE_SET,
+    normalizePath: true,
     setCurrentClientCertDetails: { subject: undefined, cert: false, chain: false, dns: false, uri: true },
   };
 }

@@ -1,0 +1,217 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Bootstrap } from '#gen/envoy/config/bootstrap/v3/bootstrap.ts';
+import { Cluster } from '#gen/envoy/config/cluster/v3/cluster.ts';
+import type { TransportSocket } from '#gen/envoy/config/core/v3/base.ts';
+import type { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
+import { Secret } from '#gen/envoy/extensions/transport_sockets/tls/v3/secret.ts';
+import {
+  type CommonTlsContext,
+  DownstreamTlsContext,
+  UpstreamTlsContext,
+} from '#gen/envoy/extensions/transport_sockets/tls/v3/tls.ts';
+import { envoyPath } from '../../src/lib/envoy-path.ts';
+import { tcpAddress } from '../../src/xds/address.ts';
+import { proxyResources, staticBootstrap } from './envoy-validate.ts';
+import { snapshotOfManifests, testTranslator } from './mesh-input.ts';
+import type { TestRoot } from './test-authority.ts';
+
+/**
+ * One real Envoy with the configuration of a sidecar, on loopback and without redirection: its inbound listener takes the
+ * address of the application's port, its outbound HTTP listener a port of its own, and keys come from files instead of the agent.
+ */
+export interface LoopbackProxy {
+  /** Where a client outside the mesh would reach the application. */
+  readonly inboundPort: number;
+  /** Where an application of the mesh would send its requests. */
+  readonly outboundPort: number;
+  /** The requests that reached the application, as `METHOD path` with x-forwarded-client-cert. */
+  readonly seen: readonly { readonly url: string; readonly clientCert: string | undefined }[];
+  close(): Promise<void>;
+}
+
+export interface LoopbackOptions {
+  readonly root: TestRoot;
+  /** Policies and configuration as YAML, for the service httpbin.foo with port 8000. */
+  readonly policies: string;
+  /** Name and protocol of its port. */
+  readonly portName?: string;
+}
+
+/** Starts an application and its proxy. */
+export async function startLoopbackProxy(options: LoopbackOptions): Promise<LoopbackProxy> {
+  const seen: { url: string; clientCert: string | undefined }[] = [];
+  const application = createServer((request, response) => {
+    seen.push({ url: request.url ?? '', clientCert: request.headers['x-forwarded-client-cert'] as string | undefined });
+    response.end('ok');
+  });
+  const applicationPort = await listen(application);
+  const folder = mkdtempSync(join(tmpdir(), 'mesh-loopback-'));
+  let envoy: ChildProcess | undefined;
+  const close = async (): Promise<void> => {
+    if (envoy?.exitCode === null && envoy.signalCode === null) {
+      const gone = once(envoy, 'exit');
+      envoy.kill('SIGKILL');
+      await gone;
+    }
+    application.closeAllConnections();
+    application.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const [inboundPort = 0, outboundPort = 0, adminPort = 0] = await freePorts(3);
+    const bootstrap = await bootstrapFor(options, { applicationPort, inboundPort, outboundPort, adminPort });
+    const file = join(folder, 'bootstrap.pb');
+    writeFileSync(file, Bootstrap.encode(bootstrap).finish());
+    const args = ['-c', file, '--use-dynamic-base-id', '--concurrency', '1', '--log-level', 'error'];
+    envoy = spawn(envoyPath(process.env), args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    await untilReady(adminPort, envoy);
+    return { inboundPort, outboundPort, seen, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Ports {
+  readonly applicationPort: number;
+  readonly inboundPort: number;
+  readonly outboundPort: number;
+  readonly adminPort: number;
+}
+
+async function bootstrapFor({ root, policies, portName = 'http' }: LoopbackOptions, ports: Ports): Promise<Bootstrap> {
+  const snapshot = snapshotOfManifests(manifests(portName, ports.inboundPort) + policies);
+  const node = { id: 'sidecar~127.0.0.1~httpbin-1.foo~foo.svc.cluster.local', cluster: 'test', metadata: {} };
+  const bootstrap = staticBootstrap(proxyResources(testTranslator(), snapshot, node));
+  const { keyPem, chainPem } = await root.identity({ type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/httpbin' });
+  const text = (inlineString: string) => ({ specifier: { $case: 'inlineString', inlineString } }) as const;
+  const own = Secret.fromPartial({
+    name: 'default',
+    type: { $case: 'tlsCertificate', tlsCertificate: { certificateChain: text(chainPem), privateKey: text(keyPem) } },
+  });
+  const trusted = Secret.fromPartial({
+    name: 'ROOTCA',
+    type: { $case: 'validationContext', validationContext: { trustedCa: text(root.pem) } },
+  });
+  return Bootstrap.fromPartial({
+    ...bootstrap,
+    admin: { address: tcpAddress('127.0.0.1', ports.adminPort) },
+    staticResources: {
+      secrets: [own, trusted],
+      listeners: (bootstrap.staticResources?.listeners ?? []).flatMap((listener) => onLoopback(listener, ports)),
+      clusters: (bootstrap.staticResources?.clusters ?? []).map((cluster) => withTarget(cluster, ports)),
+    },
+  });
+}
+
+const manifests = (portName: string, port: number): string => `
+apiVersion: v1
+kind: Service
+metadata: {name: httpbin, namespace: foo}
+spec: {clusterIP: 10.96.0.1, selector: {app: httpbin}, ports: [{name: ${portName}, port: 8000, targetPort: ${port}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: httpbin-1, namespace: foo, labels: {app: httpbin}, annotations: {sidecar.mesh.io/status: '{}'}}
+spec: {serviceAccountName: httpbin}
+status: {podIP: 127.0.0.1}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: httpbin-1, namespace: foo, labels: {kubernetes.io/service-name: httpbin}}
+addressType: IPv4
+ports: [{name: ${portName}, port: ${port}}]
+endpoints: [{addresses: [127.0.0.1]}]
+---
+`;
+
+function onLoopback(listener: Listener, ports: Ports): Listener[] {
+  const filterChains = listener.filterChains.map((chain) => ({
+    ...chain,
+    transportSocket: withFileSecrets(chain.transportSocket),
+  }));
+  if (listener.name === 'virtualInbound')
+    return [{ ...listener, filterChains, address: tcpAddress('127.0.0.1', ports.inboundPort) }];
+  if (listener.name === 'virtualOutbound') return [];
+  return [{ ...listener, bindToPort: true, address: tcpAddress('127.0.0.1', ports.outboundPort) }];
+}
+
+/** Without redirection there is no original destination: the application is reached at its real address. */
+function withTarget(cluster: Cluster, { applicationPort }: Ports): Cluster {
+  const transportSocketMatches = cluster.transportSocketMatches.map((match) => ({
+    ...match,
+    transportSocket: withFileSecrets(match.transportSocket),
+  }));
+  if (!cluster.name.startsWith('inbound|')) return { ...cluster, transportSocketMatches };
+  const endpoint = {
+    hostIdentifier: { $case: 'endpoint', endpoint: { address: tcpAddress('127.0.0.1', applicationPort) } },
+  } as const;
+  return Cluster.fromPartial({
+    ...cluster,
+    clusterDiscoveryType: { $case: 'type', type: 0 },
+    lbPolicy: 0,
+    loadAssignment: { clusterName: cluster.name, endpoints: [{ lbEndpoints: [endpoint] }] },
+  });
+}
+
+function withFileSecrets(socket: TransportSocket | undefined): TransportSocket | undefined {
+  if (socket?.configType?.$case !== 'typedConfig') return socket;
+  const { typeUrl, value } = socket.configType.typedConfig;
+  if (typeUrl.endsWith('.DownstreamTlsContext')) {
+    const context = DownstreamTlsContext.decode(value);
+    stripSources(context.commonTlsContext);
+    return repacked(socket, typeUrl, DownstreamTlsContext.encode(context).finish());
+  }
+  if (typeUrl.endsWith('.UpstreamTlsContext')) {
+    const context = UpstreamTlsContext.decode(value);
+    stripSources(context.commonTlsContext);
+    return repacked(socket, typeUrl, UpstreamTlsContext.encode(context).finish());
+  }
+  return socket;
+}
+
+const repacked = (socket: TransportSocket, typeUrl: string, value: Uint8Array): TransportSocket => ({
+  ...socket,
+  configType: { $case: 'typedConfig', typedConfig: { typeUrl, value } },
+});
+
+/** A secret without a source is one of the bootstrap's own. */
+function stripSources(context: CommonTlsContext | undefined): void {
+  for (const secret of context?.tlsCertificateSdsSecretConfigs ?? []) secret.sdsConfig = undefined;
+  const validation = context?.validationContextType;
+  if (validation?.$case !== 'combinedValidationContext') return;
+  const source = validation.combinedValidationContext.validationContextSdsSecretConfig;
+  if (source !== undefined) source.sdsConfig = undefined;
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(servers.map(listen));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+async function untilReady(adminPort: number, envoy: ChildProcess): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    if (envoy.exitCode !== null) throw new Error(`envoy ended with ${envoy.exitCode}`);
+    const ready = await fetch(`http://127.0.0.1:${adminPort}/ready`).then(
+      (response) => response.status === 200,
+      () => false,
+    );
+    if (ready) return;
+    if (Date.now() > deadline) throw new Error('envoy is not ready after 10 s');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
