@@ -95,14 +95,17 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   reconciler('pods', () => kubelet.reconcile());
   reconciler('volumes', () => kubelet.refreshVolumes());
   reconciler('status', () => kubelet.report());
-  reconciler('network', async () => {
+  const reconcileNetwork = async (): Promise<void> => {
     const views = cluster.list('service').map(serviceView);
     const slices = cluster.list('endpointSlice');
     const resolvable = serviceNames(views, slices);
     kubelet.setNames(resolvable);
     nodeNames.set(resolvable);
     await network.setServices(serviceAddresses(views, slices));
-  });
+  };
+  reconciler('network', reconcileNetwork);
+  // Names come before pods: a proxy that starts without them looks them up again only after a minute.
+  await reconcileNetwork();
   // What an earlier run of the lab said about its pods must be gone before anybody is told that this one is up.
   kubelet.reconcile();
   await kubelet.report();
