@@ -129,6 +129,23 @@ describe('a real Envoy with a translated configuration', () => {
     expect((await direct(inQuery)).status, 'unknown issuer in the query').to.equal('401');
   });
 
+  it('looks for bad tokens of every origin, in every place, where tokens are optional', async () => {
+    const second = `{jwt: {issuer: 'https://second.test', jwks: '${jwksOf(unknownKey)}', jwtHeaders: [x-token]}}`;
+    await start(`{originIsOptional: true, origins: [${jwt()}, ${second}]}`);
+    const stranger = token({ iss: 'https://other.test' }, otherKey);
+    const ofSecond = token({ iss: 'https://second.test' }, unknownKey);
+    const rows: [string, readonly string[], string][] = [
+      ['no token', [], '200'],
+      ['the first origin’s', bearer(token()), '200'],
+      ['the second origin’s, in its header', ['-H', `x-token: ${ofSecond}`], '200'],
+      ['the second origin’s, in a place that is not its own', bearer(ofSecond), '401'],
+      ['a stranger’s', bearer(stranger), '401'],
+      ['a stranger’s in the header', ['-H', `x-token: ${stranger}`], '401'],
+      ['a forged one in the header', ['-H', `x-token: ${token({ iss: 'https://second.test' }, otherKey)}`], '401'],
+    ];
+    for (const [name, args, status] of rows) expect((await direct('/', ...args)).status, name).to.equal(status);
+  });
+
   it('answers 401 while a key set was never fetched, and keeps mutual TLS in force', async () => {
     const origin = "{jwt: {issuer: 'https://issuer.test', jwksUri: 'https://issuer.test/jwks'}}";
     await start(`{peers: [{mtls: {}}], origins: [${origin}], principalBinding: USE_ORIGIN}`);

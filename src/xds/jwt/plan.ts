@@ -66,8 +66,8 @@ export function planJwt(rules: readonly ActiveRule[], jwks: ReadonlyMap<string, 
 }
 
 /**
- * The second look behind "a token may be missing": Envoy takes a token of an issuer it does not know for a missing one, unless
- * a provider without an issuer claims it. This one does, from every place a token may stand, and accepts nothing.
+ * The second look behind "a token may be missing": versions of Envoy differ in whether a token of an issuer they do not know
+ * counts as a missing one. This provider claims every such token, from every place a token may stand, and accepts nothing.
  */
 function strangers(providers: readonly ProviderPlan[]): ProviderPlan {
   const distinct = (texts: readonly string[]) => [...new Set(texts)];
