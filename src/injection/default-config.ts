@@ -1,5 +1,5 @@
+import { printYaml } from '../model/parse/yaml.ts';
 import { DEFAULT_SETTINGS } from './settings.ts';
-import { printYaml } from './yaml.ts';
 
 /**
  * The built-in template. Its variables: `settings` (settings.ts), `pod` (name, namespace, labels, annotations,

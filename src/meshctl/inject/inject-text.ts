@@ -2,10 +2,11 @@ import type { NamespaceChoice } from '../../injection/decision.ts';
 import { type InjectionContext, injectPod } from '../../injection/inject.ts';
 import { isRecord, isStringMap, type Labels } from '../../injection/shape.ts';
 import { mapPods, type Workload } from '../../injection/workload.ts';
-import { parseYaml, printYaml } from '../../injection/yaml.ts';
 import { MeshError, type Problem } from '../../lib/errors.ts';
+import { type Chunk, readChunk, splitDocuments } from '../../model/parse/document.ts';
+import { printYaml } from '../../model/parse/yaml.ts';
 import type { SourceText } from './files.ts';
-import { hasContent, isJson, joinTexts, splitDocuments, type TextDocument, withContent } from './manifest-text.ts';
+import { isJson, joinTexts, withContent } from './manifest-text.ts';
 
 export interface InjectTextOptions {
   readonly context: InjectionContext;
@@ -21,8 +22,10 @@ export interface InjectedText {
   readonly problems: readonly Problem[];
 }
 
-interface ParsedDocument extends TextDocument {
+interface ParsedDocument extends Chunk {
   readonly file: string;
+  /** 1-based line of the content. */
+  readonly contentLine: number;
   readonly value: unknown;
 }
 
@@ -32,7 +35,7 @@ interface ParsedDocument extends TextDocument {
  */
 export function injectText(sources: readonly SourceText[], options: InjectTextOptions): InjectedText {
   const problems: Problem[] = [];
-  const files = sources.map(({ name, text }) => splitDocuments(text).map((document) => parse(document, name, problems)));
+  const files = sources.map(({ name, text }) => splitDocuments(text).map((chunk) => parse(chunk, name, problems)));
   const namespaces = new Map(files.flat().flatMap(({ value }) => namespacesIn(value)));
   const notes: string[] = [];
   const change = (document: ParsedDocument) => {
@@ -44,16 +47,11 @@ export function injectText(sources: readonly SourceText[], options: InjectTextOp
   return { text: joinTexts(texts), notes, problems };
 }
 
-function parse(document: TextDocument, file: string, problems: Problem[]): ParsedDocument {
-  const parsed = { ...document, file, value: undefined };
-  if (!hasContent(document)) return parsed;
-  try {
-    // Empty lines in front make the parser count as the file does.
-    return { ...parsed, value: parseYaml(`${'\n'.repeat(document.line)}${document.raw}`) };
-  } catch (error) {
-    problems.push({ file, path: '', message: MeshError.from(error).message });
-    return parsed;
-  }
+function parse(chunk: Chunk, file: string, problems: Problem[]): ParsedDocument {
+  const read = readChunk(chunk);
+  problems.push(...read.problems.map((problem) => ({ file, ...problem })));
+  const [document] = read.documents;
+  return { ...chunk, file, value: document?.value, contentLine: document?.lineOf('') ?? chunk.line };
 }
 
 function namespacesIn(value: unknown): (readonly [string, Labels])[] {
@@ -85,15 +83,15 @@ function injectWorkload(workload: Workload, chosen: NamespaceChoice, context: In
 }
 
 function changed(document: ParsedDocument, value: unknown): string {
-  if (value === document.value) return document.raw;
-  return withContent(document, isJson(document) ? `${JSON.stringify(value, undefined, 2)}\n` : printYaml(value));
+  if (value === document.value) return document.text;
+  return withContent(document.text, isJson(document.text) ? `${JSON.stringify(value, undefined, 2)}\n` : printYaml(value));
 }
 
 function collect(document: ParsedDocument, problems: Problem[], work: () => string): string {
   try {
     return work();
   } catch (error) {
-    problems.push({ file: document.file, line: document.line + 1, path: '', message: MeshError.from(error).message });
-    return document.raw;
+    problems.push({ file: document.file, line: document.contentLine, path: '', message: MeshError.from(error).message });
+    return document.text;
   }
 }

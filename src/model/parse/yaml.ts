@@ -11,6 +11,7 @@ import {
   NOT_RESOLVED,
   parseEvents,
   type Schema,
+  type TagDefinition,
   YAMLException,
 } from 'js-yaml';
 import type { Problem } from '../../lib/errors.ts';
@@ -65,11 +66,15 @@ export interface YamlText {
 /**
  * Reads YAML 1.2 (JSON is a subset) as Kubernetes clients do: anchors and merge keys work, dates are strings, `yes` is a
  * boolean and `0644` octal. Hostile text (alias bombs, recursive aliases, endless nesting, `__proto__`) is a problem.
+ * `tags` resolve further scalars.
  */
-export function readYaml(text: string): { ok: true; value: YamlText } | { ok: false; problem: Problem } {
+export function readYaml(
+  text: string,
+  ...tags: readonly TagDefinition[]
+): { ok: true; value: YamlText } | { ok: false; problem: Problem } {
   try {
     const events = parseEvents(text, { maxDepth: MAX_DEPTH });
-    const values = constructFromEvents(events, { source: text, schema: SCHEMA });
+    const values = constructFromEvents(events, { source: text, schema: tags.length === 0 ? SCHEMA : SCHEMA.withTags(tags) });
     if (events.some((event) => event.type === EVENT_ID.ALIAS) && countValues(values, MAX_VALUES) === MAX_VALUES) {
       return { ok: false, problem: { path: '', message: `aliases multiply the document beyond ${MAX_VALUES} values` } };
     }
