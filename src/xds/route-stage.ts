@@ -6,12 +6,11 @@ import type { Encoder } from './encoder.ts';
 import type { HttpService, OutboundPlan } from './outbound-plan.ts';
 import type { EncodedResource, ResourceSet } from './resource.ts';
 import { encodeRouteTable } from './route.ts';
-import { buildServiceHost, buildShortNameHost, buildUnknownHost } from './virtual-host.ts';
+import { buildServiceHost, buildUnknownHost, type HostScope } from './virtual-host.ts';
 
 interface HostBytes {
   readonly addresses: string;
-  readonly qualified: Uint8Array;
-  readonly short: Uint8Array;
+  readonly byScope: Readonly<Record<HostScope, Uint8Array>>;
 }
 
 /** What one route table was made from. */
@@ -44,11 +43,9 @@ export function createRouteStage(encoder: Encoder): (snapshot: Snapshot, plan: O
     const key = addresses.join(' ');
     const cached = byPort.get(port);
     if (cached?.addresses === key) return cached;
-    const bytes = {
-      addresses: key,
-      qualified: VirtualHost.encode(buildServiceHost(service, port, addresses)).finish(),
-      short: VirtualHost.encode(buildShortNameHost(service, port)).finish(),
-    };
+    const encode = (scope: HostScope): Uint8Array =>
+      VirtualHost.encode(buildServiceHost(service, port, addresses, scope)).finish();
+    const bytes = { addresses: key, byScope: { 'own-namespace': encode('own-namespace'), elsewhere: encode('elsewhere') } };
     byPort.set(port, bytes);
     return bytes;
   };
@@ -60,11 +57,10 @@ export function createRouteStage(encoder: Encoder): (snapshot: Snapshot, plan: O
   };
 
   const table = (snapshot: Snapshot, port: number, services: readonly HttpService[], namespace: string): EncodedResource => {
-    const local = services.filter(({ service }) => service.namespace === namespace);
-    const key = `${port}/${local.length === 0 ? '' : namespace}`;
+    const isLocal = ({ service }: HttpService): boolean => service.namespace === namespace;
+    const key = `${port}/${services.some(isLocal) ? namespace : ''}`;
     const parts = [
-      ...services.map((service) => hostOf(service, port).qualified),
-      ...local.map((service) => hostOf(service, port).short),
+      ...services.map((service) => hostOf(service, port).byScope[isLocal(service) ? 'own-namespace' : 'elsewhere']),
       unknownHost(snapshot),
     ];
     const cached = tables.get(key);

@@ -30,24 +30,27 @@ export function catchAllHost(name: string, routes: readonly Route[]): VirtualHos
   return VirtualHost.fromPartial({ name, domains: ['*'], routes: [...routes], retryPolicy: RETRY_UNSENT });
 }
 
+/** Where a virtual host is for: only in a service's own namespace does its bare name mean it. */
+export type HostScope = 'own-namespace' | 'elsewhere';
+
 /**
- * The names of a service that hold everywhere in the mesh. `addresses` are its virtual addresses; ports are not told apart
- * (the route table ignores them).
+ * The names of one HTTP service port. `addresses` are its virtual addresses; ports are not told apart (the route table ignores
+ * them).
  */
-export function buildServiceHost(service: Service, port: number, addresses: readonly string[]): VirtualHost {
+export function buildServiceHost(service: Service, port: number, addresses: readonly string[], scope: HostScope): VirtualHost {
   const qualified = `${service.name}.${service.namespace}`;
-  const domains = [service.hostname, `${qualified}.svc`, qualified, ...addresses.map(inAuthority)];
-  return serviceHost(service, port, `${service.hostname}:${port}`, domains);
-}
-
-/** The bare name of a service, which means it only within its own namespace. */
-export function buildShortNameHost(service: Service, port: number): VirtualHost {
-  return serviceHost(service, port, `${service.name}:${port}`, [service.name]);
-}
-
-function serviceHost(service: Service, port: number, name: string, domains: readonly string[]): VirtualHost {
-  const routes = routesTo(outboundCluster(service, port));
-  return VirtualHost.fromPartial({ name, domains: [...domains], routes, retryPolicy: RETRY_UNSENT });
+  return VirtualHost.fromPartial({
+    name: `${service.hostname}:${port}`,
+    domains: [
+      service.hostname,
+      `${qualified}.svc`,
+      qualified,
+      ...(scope === 'own-namespace' ? [service.name] : []),
+      ...addresses.map(inAuthority),
+    ],
+    routes: routesTo(outboundCluster(service, port)),
+    retryPolicy: RETRY_UNSENT,
+  });
 }
 
 /** An address as a Host header has it (RFC 3986, section 3.2.2). */

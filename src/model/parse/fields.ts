@@ -76,6 +76,14 @@ export class Fields {
     return '';
   }
 
+  /** A required text that a check finds nothing wrong with. */
+  checkedText(field: string, check: (value: string) => string | undefined): string {
+    const value = this.requiredText(field);
+    const message = value === '' ? undefined : check(value);
+    if (message !== undefined) this.refuse(field, message);
+    return value;
+  }
+
   boolean(field: string): boolean | undefined {
     const value = this.#value[field] ?? undefined;
     if (value === undefined || typeof value === 'boolean') return value;

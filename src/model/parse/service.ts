@@ -2,6 +2,7 @@ import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../object.ts';
 import { protocolOf } from '../protocol.ts';
 import type { Service, ServicePort } from '../service.ts';
+import { checkDnsLabel } from './dns.ts';
 import { Fields } from './fields.ts';
 
 /**
@@ -12,8 +13,8 @@ export function parseService(object: KubeObject, options: { readonly domain: str
   const problems: Problem[] = [];
   const root = new Fields(object, '', problems);
   const metadata = root.object('metadata');
-  const name = metadata.requiredText('name');
-  const namespace = metadata.text('namespace') ?? 'default';
+  const name = metadata.checkedText('name', checkDnsLabel);
+  const namespace = metadata.has('namespace') ? metadata.checkedText('namespace', checkDnsLabel) : 'default';
   const spec = root.object('spec');
   if (spec.text('type') === 'ExternalName') {
     spec.refuse(

@@ -2,6 +2,7 @@ import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
 import type { KubeObject } from '../object.ts';
 import type { ContainerPort, Workload } from '../workload.ts';
+import { checkDnsLabel, checkDnsSubdomain } from './dns.ts';
 import { Fields } from './fields.ts';
 
 /** Parses a Kubernetes v1 Pod as far as the mesh needs it. `names` says which annotation marks an injected sidecar. */
@@ -13,12 +14,13 @@ export function parseWorkload(object: KubeObject, names: Names): Parsed<Workload
   const status = root.object('status');
   const hostNetwork = spec.boolean('hostNetwork') ?? false;
   const workload: Workload = {
-    namespace: metadata.text('namespace') ?? 'default',
-    name: metadata.requiredText('name'),
+    namespace: metadata.has('namespace') ? metadata.checkedText('namespace', checkDnsLabel) : 'default',
+    name: metadata.checkedText('name', checkDnsSubdomain),
     // The address of a pod in the host's network is the node's: it says nothing about the pod.
     addresses: hostNetwork ? [] : podAddresses(status),
     labels: metadata.textMap('labels'),
-    serviceAccount: spec.text('serviceAccountName') ?? 'default',
+    // It becomes part of an identity, in which nothing may be taken for a separator.
+    serviceAccount: spec.has('serviceAccountName') ? spec.checkedText('serviceAccountName', checkDnsSubdomain) : 'default',
     hasSidecar: !hostNetwork && metadata.textMap('annotations')[names.statusAnnotation] !== undefined,
     ports: [...spec.objects('initContainers'), ...spec.objects('containers')].flatMap(containerPorts),
     ready: status

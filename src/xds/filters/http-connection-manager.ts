@@ -42,7 +42,7 @@ export function httpConnectionManager(mesh: MeshConfig, options: HttpOptions): F
     streamIdleTimeout: OFF,
     accessLog: accessLog(mesh),
     upgradeConfigs: [{ upgradeType: 'websocket' }],
-    ...inboundOptions(options.direction),
+    ...optionsOf(options.direction),
     ...(options.strictPaths ? STRICT_PATHS : {}),
   });
   return Filter.fromPartial({
@@ -64,11 +64,12 @@ const STRICT_PATHS = {
 } as const;
 
 /**
- * Applications may believe x-forwarded-client-cert: what a client sent is dropped, what the handshake proved is set. And they get
+ * Inbound: applications may believe x-forwarded-client-cert: what a client sent is dropped, what the handshake proved is set. And they get
  * paths in the normal form of RFC 3986, section 6, as policies match them.
  */
-function inboundOptions(direction: HttpOptions['direction']): Partial<HttpConnectionManager> {
-  if (direction === 'outbound') return {};
+function optionsOf(direction: HttpOptions['direction']): Partial<HttpConnectionManager> {
+  // A resolver's fully qualified name, `httpbin.foo.svc.cluster.local.`, is the same host.
+  if (direction === 'outbound') return { stripTrailingHostDot: true };
   return {
     forwardClientCertDetails: HttpConnectionManager_ForwardClientCertDetails.SANITIZE_SET,
     normalizePath: true,

@@ -41,6 +41,15 @@ describe('parseService', () => {
     expect(parsed.ok && parsed.value.addresses).to.deep.equal([]);
   });
 
+  it('refuses names that would mean something else in the configuration', () => {
+    const object = { ...service({ ports: [] }), metadata: { name: '*', namespace: 'a.b' } };
+    const parsed = parseService(object, { domain: 'cluster.local' });
+    expect(parsed.ok ? [] : parsed.problems.map((problem) => problem.path)).to.deep.equal([
+      'metadata.name',
+      'metadata.namespace',
+    ]);
+  });
+
   it('collects every problem with its path', () => {
     const ports = [{ name: 'http', port: 70000 }, { name: 7, port: 80 }, {}];
     const parsed = parseService(service({ type: 'ExternalName', selector: { app: true }, ports }), { domain: 'cluster.local' });
