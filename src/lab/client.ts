@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +13,7 @@ import type { KindedObject } from '../model/parse/object.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { applyObject, requireNamespaces } from './apply.ts';
 import { podView } from './controllers/pod-view.ts';
-import { type ExecTarget, execCaptured, execOnNode } from './exec.ts';
+import { type ExecTarget, execCaptured, execOnNode, execStarted } from './exec.ts';
 import { launchLab } from './launch.ts';
 import { inOrderOfUse } from './manifests.ts';
 import { meshInstallation } from './mesh-command.ts';
@@ -149,6 +150,11 @@ export class Lab {
   exec(target: string, command: readonly string[], options: Partial<Omit<ExecTarget, 'target'>> & Omit<CommandOptions, 'env'> = {}): Promise<CommandResult> {
     const { namespace = '', container = '', ...rest } = options;
     return execCaptured(this.paths, { target, namespace, container }, command, this.#tools, rest);
+  }
+
+  /** Starts a command in a container, with pipes for its standard streams. */
+  start(target: string, command: readonly string[]): ChildProcess {
+    return execStarted(this.paths, { target, namespace: '', container: '' }, command, this.#tools);
   }
 
   /** Runs a command in the node's network, where the control plane listens on 10.244.0.1. */

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { MeshError } from '../lib/errors.ts';
 import { joinContainerArguments } from './join-container.ts';
 import type { LabPaths } from './paths.ts';
@@ -43,6 +43,12 @@ export async function execAttached(paths: LabPaths, target: ExecTarget, command:
 export function execCaptured(paths: LabPaths, target: ExecTarget, command: readonly string[], tools: Tools, options: Omit<CommandOptions, 'env'>): Promise<CommandResult> {
   const { program, args, env } = joinCommand(paths, target, command, tools);
   return runCommand(program, args, { ...options, env });
+}
+
+/** Starts a command in a container, with pipes for its standard streams. */
+export function execStarted(paths: LabPaths, target: ExecTarget, command: readonly string[], tools: Tools): ChildProcess {
+  const { program, args, env } = joinCommand(paths, target, command, tools);
+  return spawn(program, args, { stdio: 'pipe', env });
 }
 
 /** Runs a command in the node's network, where the control plane listens. */

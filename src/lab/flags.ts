@@ -98,7 +98,11 @@ export const downFlags = flagTable({
 
 /** The flags of `lab demo`. */
 export const demoFlags = flagTable({
-  ...labFlags,
+  dir: {
+    type: 'string',
+    default: '',
+    summary: "directory of the demo's own lab; when unset mesh/demo below the user's state directory",
+  },
   ...outputFlags,
   keep: { type: 'bool', default: false, summary: 'leave the mesh up' },
 });

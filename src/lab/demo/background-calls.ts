@@ -1,0 +1,34 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { MeshError } from '../../lib/errors.ts';
+import type { Lab } from '../client.ts';
+import { backgroundScript } from './background-script.ts';
+import { CallRecord } from './call-record.ts';
+import { CLIENT } from './topology.ts';
+
+/** How long the clients may take to end once told to. */
+const END_MS = 5_000;
+
+/** The clients in a pod with a sidecar that call all the time while policies change. */
+export class BackgroundCalls {
+  readonly record: CallRecord;
+  readonly #child: ChildProcess;
+
+  constructor(lab: Lab, token: string, now: () => Date) {
+    this.record = new CallRecord(now());
+    this.#child = lab.start(`${CLIENT}.foo`, ['sh', '-c', backgroundScript(token)]);
+    this.#child.stdin?.on('error', () => {});
+    const { stderr } = this.#child;
+    if (stderr === null) throw new MeshError('internal', 'the background clients have no output');
+    createInterface({ input: stderr }).on('line', (line) => this.record.take(line, now()));
+  }
+
+  /** Resolves when the clients have ended. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit', { signal: AbortSignal.timeout(END_MS) });
+    this.#child.stdin?.end();
+    await ended.catch(() => this.#child.kill('SIGKILL'));
+  }
+}

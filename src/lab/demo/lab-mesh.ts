@@ -1,0 +1,190 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Host } from '../../io/host.ts';
+import { type Duration, formatDuration, seconds } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
+import { kindsFor } from '../../model/kinds.ts';
+import { describeObject, describeRef, type KubeObject, type ObjectRef } from '../../model/object.ts';
+import { parseMeshConfig } from '../../model/parse/mesh-config.ts';
+import { refOf } from '../../sources/store/stored-object.ts';
+import type { Lab } from '../client.ts';
+import { stringMapOf } from '../controllers/pod-view.ts';
+import { readManifests } from '../manifests.ts';
+import { NODE_ADDRESS } from '../network/addresses.ts';
+import type { BackgroundCalls } from './background-calls.ts';
+import { callScript, parseCallOutput } from './call-script.ts';
+import type { CallResult, ExpectedCell } from './cells.ts';
+import { LISTENER_STATS_FILTER, proxiesBehind, sequenceWith, servesOldConfiguration, type Wanted } from './in-force.ts';
+import { type MeshCounts, parseCounts, SIDECARS, STATS_FILTER } from './mutual-tls.ts';
+import type { Change } from './steps.ts';
+import { type MintedToken, TOKEN_QUERIES } from './tokens.ts';
+import { CLIENT, NAMESPACES } from './topology.ts';
+import type { MeshUnderTest } from './walk.ts';
+
+const POLL_MS = 25;
+const IN_FORCE_TIMEOUT: Duration = seconds(30);
+const ADMIN = 'http://127.0.0.1:15000';
+const DISCOVERY = `http://${NODE_ADDRESS}:8080`;
+
+export interface LabMeshOptions {
+  readonly lab: Lab;
+  readonly host: Host;
+  /** Directory of the policies' files. */
+  readonly policies: string;
+  readonly tokens: ReadonlyMap<MintedToken, string>;
+  readonly background: BackgroundCalls;
+}
+
+/** The reference scenario's mesh as it runs in a lab. */
+export class LabMesh implements MeshUnderTest {
+  readonly #options: LabMeshOptions;
+
+  constructor(options: LabMeshOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `deadline_exceeded` that names the proxies which do not have the change. */
+  async change(changes: readonly Change[]): Promise<number> {
+    const { host, background } = this.#options;
+    const wanted = new Map<string, string | undefined>();
+    let authPolicy: string | undefined;
+    const begun = host.now().getTime();
+    for (const change of changes) {
+      background.record.changed(describeChange(change), host.now());
+      if (change.type === 'delete') {
+        wanted.set(await this.#delete(change), undefined);
+        continue;
+      }
+      for (const object of await this.#apply(change.file)) {
+        if (object.kind === 'ConfigMap') authPolicy = authPolicyOf(object);
+        else wanted.set(describeObject(object), object.metadata.resourceVersion);
+      }
+    }
+    await this.#waitForAcknowledgement({ objects: wanted, authPolicy });
+    const inForceMs = host.now().getTime() - begun;
+    await this.#poll('proxies still serve connections by an earlier policy', async () => {
+      const stats = await Promise.all(SIDECARS.map((workload) => this.#stats(workload, LISTENER_STATS_FILTER)));
+      return SIDECARS.filter((_, index) => servesOldConfiguration(stats[index] ?? ''));
+    });
+    return inForceMs;
+  }
+
+  async call(calls: readonly ExpectedCell[]): Promise<readonly CallResult[]> {
+    const results = new Map<ExpectedCell, CallResult>();
+    await Promise.all(
+      NAMESPACES.map(async (client) => {
+        const own = calls.filter((call) => call.client === client);
+        const script = callScript(own, this.#options.tokens);
+        const { stdout } = await this.#exec(`${CLIENT}.${client}`, ['sh', '-s'], script);
+        for (const [index, result] of parseCallOutput(stdout)) {
+          const call = own[index];
+          if (call !== undefined) results.set(call, result);
+        }
+      }),
+    );
+    return calls.map((call) => {
+      const result = results.get(call);
+      if (result === undefined) throw new MeshError('internal', `the call ${call.client} -> ${call.target.service}.${call.target.namespace} gave no result`);
+      return result;
+    });
+  }
+
+  async counts(): Promise<MeshCounts> {
+    return new Map(await Promise.all(SIDECARS.map(async (workload) => [workload, parseCounts(await this.#stats(workload, STATS_FILTER))] as const)));
+  }
+
+  background(): ReturnType<MeshUnderTest['background']> {
+    const { totals, failures } = this.#options.background.record;
+    return { totals, failures };
+  }
+
+  /** Gives the name of the policy, which may be gone already. */
+  async #delete({ namespace, name }: Extract<Change, { readonly type: 'delete' }>): Promise<string> {
+    const { lab, host } = this.#options;
+    const ref: ObjectRef = { kind: kindsFor(host.names).policy, namespace, name };
+    await lab.store.delete(ref).catch((error: unknown) => {
+      if (MeshError.from(error).code !== 'not_found') throw error;
+    });
+    return describeRef(ref);
+  }
+
+  /** Gives the objects as they are stored. */
+  async #apply(file: string): Promise<readonly KubeObject[]> {
+    const { lab, host, policies } = this.#options;
+    const { cwd, stdin, names } = host;
+    const manifests = await readManifests([`${policies}/${file}`], { kinds: kindsFor(names), namespace: 'default', cwd, stdin });
+    await lab.apply(manifests, () => {});
+    return Promise.all(manifests.map((manifest) => lab.store.get(refOf(manifest))));
+  }
+
+  async #waitForAcknowledgement(wanted: Wanted): Promise<void> {
+    const proxies = await this.#proxies();
+    let sequence: number | undefined;
+    await this.#poll('the change has not reached', async () => {
+      sequence ??= sequenceWith(await this.#page('/debug/snapshotz'), wanted);
+      if (sequence === undefined) return ['pilot-discovery'];
+      return proxiesBehind(await this.#page('/debug/syncz'), proxies, sequence);
+    });
+  }
+
+  /** `pod.namespace` of every pod with a sidecar. */
+  async #proxies(): Promise<readonly string[]> {
+    const { lab, host } = this.#options;
+    const pods = await lab.store.list(kindsFor(host.names).pod);
+    const injected = pods.filter(({ metadata }) => metadata.annotations?.[`sidecar.${host.names.domain}/status`] !== undefined);
+    return injected.map(({ metadata }) => `${metadata.name}.${metadata.namespace}`);
+  }
+
+  async #page(path: string): Promise<unknown> {
+    const { stdout } = await this.#options.lab.execOnNode(['curl', '-s', '--max-time', '5', `${DISCOVERY}${path}`]);
+    try {
+      return JSON.parse(stdout);
+    } catch {
+      // A control plane that starts again has no pages for a moment; the next look will tell.
+      return undefined;
+    }
+  }
+
+  async #stats(workload: string, filter: string): Promise<string> {
+    const { stdout } = await this.#exec(workload, ['curl', '-sG', '--max-time', '5', '--data-urlencode', `filter=${filter}`, `${ADMIN}/stats`]);
+    return stdout;
+  }
+
+  #exec(target: string, command: readonly string[], input?: string): ReturnType<Lab['exec']> {
+    const { lab, host } = this.#options;
+    return lab.exec(target, command, { input, signal: host.signal });
+  }
+
+  /** Until nobody is behind any more. */
+  async #poll(what: string, behind: () => Promise<readonly string[]>): Promise<void> {
+    const { host } = this.#options;
+    const deadline = host.now().getTime() + IN_FORCE_TIMEOUT;
+    for (;;) {
+      const names = await behind();
+      if (names.length === 0) return;
+      if (host.now().getTime() > deadline) {
+        throw new MeshError('deadline_exceeded', `after ${formatDuration(IN_FORCE_TIMEOUT)} ${what}: ${names.join(', ')}`);
+      }
+      await delay(POLL_MS, undefined, { signal: host.signal });
+    }
+  }
+}
+
+/** Has the token issuer of the lab mint every kind of token. */
+export async function mintTokens(lab: Lab, signal: AbortSignal): Promise<ReadonlyMap<MintedToken, string>> {
+  const minted = Object.entries(TOKEN_QUERIES).map(async ([name, query]) => {
+    const { code, stdout } = await lab.exec(`${CLIENT}.legacy`, ['curl', '-sSf', '--max-time', '10', `http://jwks.auth:8000/token?${query}`], { signal });
+    if (code !== 0) throw new MeshError('unavailable', `jwks.auth minted no token (${name}): curl exit ${code}`);
+    return [name as MintedToken, stdout] as const;
+  });
+  return new Map(await Promise.all(minted));
+}
+
+export function describeChange(change: Change): string {
+  return change.type === 'apply' ? `apply ${change.file}` : `delete Policy ${change.namespace}/${change.name}`;
+}
+
+function authPolicyOf(configMap: KubeObject): string {
+  const parsed = parseMeshConfig(stringMapOf(configMap['data'])['mesh'] ?? '');
+  if (!parsed.ok) throw new MeshError('invalid', `${describeObject(configMap)} is not a mesh configuration`);
+  return parsed.value.authPolicy;
+}

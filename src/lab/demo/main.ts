@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { Invocation } from '../../flags/table.ts';
+import type { Host } from '../../io/host.ts';
+import { seconds } from '../../lib/duration.ts';
+import { kindsFor } from '../../model/kinds.ts';
+import { Lab, type Progress } from '../client.ts';
+import type { demoFlags } from '../flags.ts';
+import { readManifests } from '../manifests.ts';
+import { meshInstallation } from '../mesh-command.ts';
+import { BackgroundCalls } from './background-calls.ts';
+import { LabMesh, mintTokens } from './lab-mesh.ts';
+import { COLOURED, type Paint, PLAIN } from './paint.ts';
+import { demoDirectory } from './paths.ts';
+import { reportOf } from './rows.ts';
+import { CLEAN_UP, REFERENCE_STEPS, type Step } from './steps.ts';
+import { renderHeading, renderStep, renderSummary } from './table.ts';
+import { type ScenarioResult, walk, type WalkListener } from './walk.ts';
+
+const READY_TIMEOUT = seconds(120);
+
+/**
+ * `lab demo`: brings up a mesh in a lab of its own and walks it through the reference scenario. Exit code 0 only if everything was
+ * as specified.
+ */
+export async function runDemo({ options }: Invocation<typeof demoFlags>, host: Host): Promise<number> {
+  const asJson = options.output === 'json';
+  const output = asJson ? host.stderr : host.stdout;
+  const paint = isColourful(output, host) ? COLOURED : PLAIN;
+  const lab = new Lab(demoDirectory(options.dir, host.env, host.cwd), host);
+  const wasRunning = lab.isRunning;
+  const say = (line: string): void => void output.write(`${line}\n`);
+  try {
+    await bringUp(lab, host, say);
+    const result = await runScenario(lab, REFERENCE_STEPS, host, printer(output, paint));
+    if (asJson) host.stdout.write(`${JSON.stringify(reportOf(result), undefined, 2)}\n`);
+    say(renderSummary(result, paint));
+    return result.ok ? 0 : 1;
+  } finally {
+    await lab.close();
+    // A lab that somebody named and that ran before is theirs.
+    if (options.keep || (wasRunning && options.dir !== '')) say(hints(lab.paths.dir));
+    else await lab.down(false);
+  }
+}
+
+/** Brings up the workloads of the scenario and waits until all are ready. */
+export async function bringUp(lab: Lab, host: Host, progress: Progress): Promise<void> {
+  const { cwd, stdin, names } = host;
+  await lab.up({ wait: true, timeout: READY_TIMEOUT }, progress);
+  const manifests = await readManifests([referenceDirectory()], { kinds: kindsFor(names), namespace: 'default', cwd, stdin });
+  await lab.apply(manifests, () => {});
+  progress(`applied the ${manifests.length} objects of examples/reference`);
+  await lab.waitReady(READY_TIMEOUT, progress);
+}
+
+/** Walks a lab that has the workloads through the steps, with clients that call in the background all the while. */
+export async function runScenario(lab: Lab, steps: readonly Step[], host: Host, listener: WalkListener): Promise<ScenarioResult> {
+  const tokens = await mintTokens(lab, host.signal);
+  const background = new BackgroundCalls(lab, tokens.get('valid') ?? '', host.now);
+  try {
+    const mesh = new LabMesh({ lab, host, policies: join(referenceDirectory(), 'policies'), tokens, background });
+    await mesh.change(CLEAN_UP);
+    return await walk(steps, mesh, listener);
+  } finally {
+    await background.stop();
+  }
+}
+
+function referenceDirectory(): string {
+  return join(meshInstallation(fileURLToPath(import.meta.url), process.execPath).directory, 'examples/reference');
+}
+
+function printer(output: Writable, paint: Paint): WalkListener {
+  return {
+    started: (step) => void output.write(`\n${renderHeading(step, paint)}\n`),
+    finished: (result) => void output.write(`${renderStep(result, paint)}\n`),
+  };
+}
+
+/** Colour on a terminal only, and not for those who said so (no-color.org). */
+function isColourful(output: Writable, { env }: Host): boolean {
+  return 'isTTY' in output && output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+}
+
+function hints(dir: string): string {
+  return `
+the mesh stays up; look around with:
+  eval "$(mesh lab env --dir ${dir})"
+  mesh lab status
+  mesh lab exec sleep.legacy -- curl -s http://httpbin.foo:8000/headers
+  mesh meshctl explain httpbin.foo 8000
+  mesh lab logs httpbin.foo -c mesh-proxy
+  mesh lab down`;
+}
