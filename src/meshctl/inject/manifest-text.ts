@@ -3,17 +3,19 @@
 const BOUNDARY = /^(---|\.\.\.)(?=\s|$)/;
 /** Directives, comments and empty lines, with the marker after them if it has no content of its own, and more comments. */
 const HEAD = /^(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)\r?\n)*(?:---[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*)?/;
+/** A marker that ends the document; without it a directive of the next one would be content. */
+const END = /^\.\.\.[^\n]*\n?$/m;
 
 /** Whether a document is written as JSON, and should stay so. */
 export function isJson(document: string): boolean {
   return document.slice(headOf(document).length).trimStart().startsWith('{');
 }
 
-/** The document with another content: its marker and the comments above its content stay. */
+/** The document with another content: its markers and the comments above its content stay. */
 export function withContent(document: string, content: string): string {
   const head = headOf(document);
   const hasMarker = !document.slice(head.length).startsWith('---');
-  return `${head}${hasMarker ? '' : '---\n'}${content}`;
+  return `${head}${hasMarker ? '' : '---\n'}${content}${END.exec(document)?.[0] ?? ''}`;
 }
 
 /** The texts of several files as one stream of documents. */

@@ -1,0 +1,174 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import inject from '../../../src/commands/meshctl/inject.ts';
+import type { Host } from '../../../src/io/host.ts';
+import { DEFAULT_DOMAIN, namesFor } from '../../../src/lib/names.ts';
+import { injectText } from '../../../src/meshctl/inject/inject-text.ts';
+import { fakeInjection } from '../../fakes/injection.ts';
+
+const GOLDEN = 'test/golden/inject/every-kind';
+const CONTEXT = fakeInjection();
+const OPTIONS = { context: CONTEXT, defaultNamespace: 'default', force: false };
+const POD = 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n';
+
+const injectOne = (text: string, options = OPTIONS) => injectText([{ name: 'in.yaml', text }], options);
+
+/** Runs `meshctl inject` with a terminal of its own; failures give what the command shell would print. */
+async function run(argv: readonly string[], { stdin = '', cwd = process.cwd() } = {}) {
+  const output = { stdout: '', stderr: '' };
+  const writer = (name: keyof typeof output) =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        output[name] += String(chunk);
+        done();
+      },
+    });
+  const host: Host = {
+    env: {},
+    stdin: Readable.from([stdin]),
+    stdout: writer('stdout'),
+    stderr: writer('stderr'),
+    cwd,
+    signal: new AbortController().signal,
+    names: namesFor(DEFAULT_DOMAIN),
+    now: () => new Date(0),
+  };
+  const outcome = await inject.execute(argv, 'meshctl', host);
+  return { ...output, outcome };
+}
+
+describe('meshctl inject', () => {
+  let directory = '';
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'mesh-inject-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  it('prints every kind as the golden file shows', () => {
+    const result = injectOne(readFileSync(`${GOLDEN}.in.yaml`, 'utf8'));
+    if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(`${GOLDEN}.out.yaml`, result.text);
+    expect(result.problems).to.deep.equal([]);
+    expect(result.text).to.equal(
+      readFileSync(`${GOLDEN}.out.yaml`, 'utf8'),
+      'run npm run golden:update and look at the difference',
+    );
+    expect(result.notes).to.deep.equal([
+      'Deployment shop/web: injected, the injection policy is enabled',
+      'CronJob shop/report: not injected, annotation sidecar.mesh.io/inject is "no"',
+      'Pod plain/not-in-the-mesh: not injected, namespace plain lacks the label mesh-injection=enabled',
+      'Pod shop/one: injected, the injection policy is enabled',
+    ]);
+  });
+
+  it('leaves what it has injected already as it is', () => {
+    const once = injectOne(readFileSync(`${GOLDEN}.in.yaml`, 'utf8')).text;
+    expect(injectOne(once).text).to.equal(once);
+  });
+
+  it('keeps text without workloads byte for byte', () => {
+    const piece = fc.constantFrom(
+      ...[
+        '# comment\n',
+        '\n',
+        '---\n',
+        '--- # x\n',
+        'kind:   Service\n',
+        'a: |\n  b\n',
+        '...\n',
+        '   \n',
+        '{"kind": "ConfigMap"}\n',
+        'x: 0644',
+        '\r\n',
+      ],
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = pieces.join('');
+        const result = injectOne(text);
+        fc.pre(result.problems.length === 0 && text.trim() !== '');
+        expect(result.text).to.equal(text);
+      }),
+    );
+  });
+
+  it('reads standard input, and files and directories in order, into one stream', async () => {
+    writeFileSync(join(directory, 'b.yaml'), 'kind: B');
+    writeFileSync(join(directory, 'a.json'), '{"kind": "A"}');
+    writeFileSync(join(directory, 'ignored.txt'), '}');
+    const { stdout, outcome } = await run(['-f', '.', '-f', '-'], { cwd: directory, stdin: '---\nkind: C\n' });
+    expect(outcome).to.deep.equal({ kind: 'exit', code: 0 });
+    expect(stdout).to.equal('{"kind": "A"}\n---\nkind: B\n---\nkind: C\n');
+  });
+
+  it('takes ranges and ports from flags, below the annotations of a pod', async () => {
+    const annotated = POD.replace(
+      'name: web\n',
+      'name: web\n  annotations: {traffic.sidecar.mesh.io/excludeInboundPorts: "7"}\n',
+    );
+    const flags = ['--includeIPRanges=10.0.0.0/8,fd00::/8', '--excludeIPRanges', '10.1.0.0/16', '--includeInboundPorts', '80'];
+    const { stdout } = await run(['-f', '-', ...flags, '--excludeInboundPorts', '9000', '--excludeOutboundPorts', '25'], {
+      stdin: annotated,
+    });
+    const args = stdout.slice(stdout.indexOf('name: mesh-init'), stdout.indexOf('volumes:'));
+    for (const text of ['- 10.0.0.0/8,fd00::/8\n', '- 10.1.0.0/16\n', "- '80'\n", '- 15020,15090,7\n', "- '25'\n"])
+      expect(args).to.contain(text);
+    expect(args).to.not.contain('9000');
+  });
+
+  it('respects an annotation that says no, unless forced', async () => {
+    const refusing = POD.replace('name: web\n', 'name: web\n  annotations: {sidecar.mesh.io/inject: "false"}\n');
+    expect(await run(['-f', '-', '-n', 'shop'], { stdin: refusing })).to.include({
+      stdout: refusing,
+      stderr: 'Pod shop/web: not injected, annotation sidecar.mesh.io/inject is "false"\n',
+    });
+    expect((await run(['-f', '-', '--force'], { stdin: refusing })).stdout).to.contain('mesh-proxy');
+  });
+
+  it('uses the configurations it is given', async () => {
+    writeFileSync(
+      join(directory, 'inject.yaml'),
+      'policy: enabled\ntemplate: |\n  labels:\n    port: "{{ mesh.proxyListenPort }}"\n',
+    );
+    const { stdout } = await run(['-f', '-', '--injectConfig', 'inject.yaml'], { cwd: directory, stdin: POD });
+    expect(stdout).to.contain("port: '15001'").and.to.not.contain('mesh-init');
+  });
+
+  for (const [title, argv, stdin, code, message] of [
+    ['no manifests', [], '', 2, '-f'],
+    ['a missing file', ['-f', 'nowhere.yaml'], '', 1, 'cannot read nowhere.yaml: there is no such file'],
+    ['a bad range', ['-f', '-', '--includeIPRanges', '10.0.0.0/40'], POD, 2, '--includeIPRanges is "10.0.0.0/40"'],
+    ['a missing configuration', ['-f', '-', '--injectConfig', 'nowhere'], POD, 1, 'cannot read nowhere'],
+    ['half a document', ['-f', '-'], `${POD}---\na: [\n`, 1, '(standard input):9'],
+    [
+      'a workload without a template',
+      ['-f', '-'],
+      '---\n\napiVersion: apps/v1\nkind: Deployment\n',
+      1,
+      '(standard input):3: Deployment default/',
+    ],
+    [
+      'a bad annotation',
+      ['-f', '-'],
+      POD.replace('name: web\n', 'name: web\n  annotations: {sidecar.mesh.io/logLevel: loud}\n'),
+      1,
+      'is "loud"',
+    ],
+  ] as const) {
+    it(`refuses ${title} and prints no manifest`, async () => {
+      const { stdout, stderr, outcome } = await run(argv, { stdin, cwd: directory });
+      expect(stdout).to.equal('');
+      expect(outcome).to.deep.equal({ kind: 'exit', code });
+      expect(stderr).to.contain(message);
+    });
+  }
+
+  it('tells all problems of all documents', () => {
+    const bad = POD.replace('containers:', 'container:');
+    const result = injectOne(`${bad}---\n${bad}---\na: [\n`);
+    expect(result.problems).to.have.length(3);
+  });
+});
