@@ -41,7 +41,13 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
     ...(config.appNamespace === undefined ? {} : { namespace: config.appNamespace }),
   };
   const registry = followKubernetes({ ...common, store: options.registryStore, domain: config.domain });
-  const policies = followPolicies({ ...common, store: options.configStore });
+  // Keys that a new policy needs are asked for at once: when they come while changes are still being folded, there is no snapshot
+  // that refuses good tokens for want of them.
+  const onPolicies = (): void => {
+    keySets.follow(policies.values());
+    onChange();
+  };
+  const policies = followPolicies({ ...common, onChange: onPolicies, store: options.configStore });
   const mesh = await followMesh(options);
   const keySets = createKeySets({ logger, signal, onChange, onFetch: options.onKeySetFetch });
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { MeshError } from '../../lib/errors.ts';
 import type { Lab } from '../client.ts';
 import { backgroundScript } from './background-script.ts';
-import { CallRecord } from './call-record.ts';
+import type { CallRecord } from './call-record.ts';
 import { CLIENT } from './topology.ts';
 
 /** How long the clients may take to end once told to. */
@@ -12,16 +12,15 @@ const END_MS = 5_000;
 
 /** The clients in a pod with a sidecar that call all the time while policies change. */
 export class BackgroundCalls {
-  readonly record: CallRecord;
   readonly #child: ChildProcess;
 
-  constructor(lab: Lab, token: string, now: () => Date) {
-    this.record = new CallRecord(now());
+  /** Starts them; every call goes into the record. */
+  constructor(lab: Lab, token: string, record: CallRecord, now: () => Date) {
     this.#child = lab.start(`${CLIENT}.foo`, ['sh', '-c', backgroundScript(token)]);
     this.#child.stdin?.on('error', () => {});
     const { stderr } = this.#child;
     if (stderr === null) throw new MeshError('internal', 'the background clients have no output');
-    createInterface({ input: stderr }).on('line', (line) => this.record.take(line, now()));
+    createInterface({ input: stderr }).on('line', (line) => record.take(line, now()));
   }
 
   /** Resolves when the clients have ended. */

@@ -10,14 +10,14 @@ import type { Lab } from '../client.ts';
 import { stringMapOf } from '../controllers/pod-view.ts';
 import { readManifests } from '../manifests.ts';
 import { NODE_ADDRESS } from '../network/addresses.ts';
-import type { BackgroundCalls } from './background-calls.ts';
+import type { CallRecord } from './call-record.ts';
 import { callScript, parseCallOutput } from './call-script.ts';
 import type { CallResult, ExpectedCell } from './cells.ts';
 import { LISTENER_STATS_FILTER, proxiesBehind, sequenceWith, servesOldConfiguration, type Wanted } from './in-force.ts';
 import { type MeshCounts, parseCounts, SIDECARS, STATS_FILTER } from './mutual-tls.ts';
 import type { Change } from './steps.ts';
 import { type MintedToken, TOKEN_QUERIES } from './tokens.ts';
-import { CLIENT, NAMESPACES } from './topology.ts';
+import { CLIENT, hostOf, NAMESPACES } from './topology.ts';
 import type { MeshUnderTest } from './walk.ts';
 
 const POLL_MS = 25;
@@ -31,7 +31,8 @@ export interface LabMeshOptions {
   /** Directory of the policies' files. */
   readonly policies: string;
   readonly tokens: ReadonlyMap<MintedToken, string>;
-  readonly background: BackgroundCalls;
+  /** Of the clients that call in the background. */
+  readonly record: CallRecord;
 }
 
 /** The reference scenario's mesh as it runs in a lab. */
@@ -44,12 +45,12 @@ export class LabMesh implements MeshUnderTest {
 
   /** Throws `deadline_exceeded` that names the proxies which do not have the change. */
   async change(changes: readonly Change[]): Promise<number> {
-    const { host, background } = this.#options;
+    const { host, record } = this.#options;
     const wanted = new Map<string, string | undefined>();
     let authPolicy: string | undefined;
     const begun = host.now().getTime();
     for (const change of changes) {
-      background.record.changed(describeChange(change), host.now());
+      record.changed(describeChange(change), host.now());
       if (change.type === 'delete') {
         wanted.set(await this.#delete(change), undefined);
         continue;
@@ -83,8 +84,17 @@ export class LabMesh implements MeshUnderTest {
     );
     return calls.map((call) => {
       const result = results.get(call);
-      if (result === undefined) throw new MeshError('internal', `the call ${call.client} -> ${call.target.service}.${call.target.namespace} gave no result`);
+      if (result === undefined) throw new MeshError('internal', `the call ${call.client} -> ${hostOf(call.target)} gave no result`);
       return result;
+    });
+  }
+
+  /** Waits until every server answers every client. Throws `deadline_exceeded` that names the pairs. */
+  async waitForAnswers(calls: readonly ExpectedCell[]): Promise<void> {
+    await this.#poll('these calls are not answered', async () => {
+      const results = await this.call(calls);
+      const silent = calls.filter((_, index) => results[index]?.outcome.status !== 200);
+      return silent.map(({ client, target }) => `${client} -> ${hostOf(target)}:${target.port}`);
     });
   }
 
@@ -93,7 +103,7 @@ export class LabMesh implements MeshUnderTest {
   }
 
   background(): ReturnType<MeshUnderTest['background']> {
-    const { totals, failures } = this.#options.background.record;
+    const { totals, failures } = this.#options.record;
     return { totals, failures };
   }
 

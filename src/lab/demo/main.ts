@@ -10,11 +10,13 @@ import type { demoFlags } from '../flags.ts';
 import { readManifests } from '../manifests.ts';
 import { meshInstallation } from '../mesh-command.ts';
 import { BackgroundCalls } from './background-calls.ts';
+import { CallRecord } from './call-record.ts';
+import { expectedCells } from './cells.ts';
 import { LabMesh, mintTokens } from './lab-mesh.ts';
 import { COLOURED, type Paint, PLAIN } from './paint.ts';
 import { demoDirectory } from './paths.ts';
 import { reportOf } from './rows.ts';
-import { CLEAN_UP, REFERENCE_STEPS, type Step } from './steps.ts';
+import { CLEAN_UP, NO_POLICY, REFERENCE_STEPS, type Step } from './steps.ts';
 import { renderHeading, renderStep, renderSummary } from './table.ts';
 import { type ScenarioResult, walk, type WalkListener } from './walk.ts';
 
@@ -58,10 +60,12 @@ export async function bringUp(lab: Lab, host: Host, progress: Progress): Promise
 /** Walks a lab that has the workloads through the steps, with clients that call in the background all the while. */
 export async function runScenario(lab: Lab, steps: readonly Step[], host: Host, listener: WalkListener): Promise<ScenarioResult> {
   const tokens = await mintTokens(lab, host.signal);
-  const background = new BackgroundCalls(lab, tokens.get('valid') ?? '', host.now);
+  const record = new CallRecord(host.now());
+  const mesh = new LabMesh({ lab, host, policies: join(referenceDirectory(), 'policies'), tokens, record });
+  await mesh.change(CLEAN_UP);
+  await mesh.waitForAnswers(expectedCells(NO_POLICY));
+  const background = new BackgroundCalls(lab, tokens.get('valid') ?? '', record, host.now);
   try {
-    const mesh = new LabMesh({ lab, host, policies: join(referenceDirectory(), 'policies'), tokens, background });
-    await mesh.change(CLEAN_UP);
     return await walk(steps, mesh, listener);
   } finally {
     await background.stop();

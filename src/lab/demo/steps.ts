@@ -44,9 +44,11 @@ const HTTPBIN_FOO_JWT: readonly Rule[] = [
   { ...HTTPBIN_FOO, tokens: ['valid'], outcomes: [answered(200)] },
 ];
 
+export const NO_POLICY: Step = { name: '1', title: 'no policy', changes: [], rules: [] };
+
 /** The reference scenario. Policies stay in force until a later step changes them. */
 export const REFERENCE_STEPS: readonly Step[] = [
-  { name: '1', title: 'no policy', changes: [], rules: [] },
+  NO_POLICY,
   {
     name: '2',
     title: 'every service of foo requires mutual TLS',
