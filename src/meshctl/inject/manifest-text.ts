@@ -4,7 +4,7 @@ const BOUNDARY = /^(---|\.\.\.)(?=\s|$)/;
 /** Directives, comments and empty lines, with the marker after them if it has no content of its own, and more comments. */
 const HEAD = /^(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)\r?\n)*(?:---[ \t]*(?:#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*)?/;
 /** A marker that ends the document; without it a directive of the next one would be content. */
-const END = /^\.\.\.[^\n]*\n?$/m;
+const END = /^\.\.\.(?=\s|$)[^\n]*\n?/m;
 
 /** Whether a document is written as JSON, and should stay so. */
 export function isJson(document: string): boolean {
