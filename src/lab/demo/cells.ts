@@ -1,7 +1,7 @@
 import { answered, isOneOf, type Outcome } from './outcome.ts';
 import type { Rule, Step } from './steps.ts';
-import { type Token, TOKENS } from './tokens.ts';
-import { CLIENT, hasSidecar, NAMESPACES, type Namespace, type Target, TARGETS } from './topology.ts';
+import { TOKENS, type Token } from './tokens.ts';
+import { CLIENT, hasSidecar, NAMESPACES, type Namespace, TARGETS, type Target } from './topology.ts';
 
 /** One call of a step. */
 export interface Call {
@@ -61,9 +61,13 @@ export function judge(cell: ExpectedCell, { outcome, peerCertificate }: CallResu
   if (!isOneOf(outcome, cell.expected)) problems.push('not the expected outcome');
   // A proxy that refuses a call answers itself: the server, which would tell, has seen nothing.
   if (outcome.status === 200) {
-    const wanted = hasSidecar(cell.client) && hasSidecar(cell.target.namespace) ? `spiffe://cluster.local/ns/${cell.client}/sa/${CLIENT}` : undefined;
+    const wanted =
+      hasSidecar(cell.client) && hasSidecar(cell.target.namespace)
+        ? `spiffe://cluster.local/ns/${cell.client}/sa/${CLIENT}`
+        : undefined;
     if (peer !== wanted) problems.push(`the server saw the peer ${peer ?? 'none'} instead of ${wanted ?? 'none'}`);
-    if (wanted === undefined && peerCertificate !== undefined && peer === undefined) problems.push('the server saw a peer certificate');
+    if (wanted === undefined && peerCertificate !== undefined && peer === undefined)
+      problems.push('the server saw a peer certificate');
   }
   return { ...cell, got: outcome, peer, problems };
 }

@@ -84,7 +84,8 @@ export class LabMesh implements MeshUnderTest {
     );
     return calls.map((call) => {
       const result = results.get(call);
-      if (result === undefined) throw new MeshError('internal', `the call ${call.client} -> ${hostOf(call.target)} gave no result`);
+      if (result === undefined)
+        throw new MeshError('internal', `the call ${call.client} -> ${hostOf(call.target)} gave no result`);
       return result;
     });
   }
@@ -99,7 +100,11 @@ export class LabMesh implements MeshUnderTest {
   }
 
   async counts(): Promise<MeshCounts> {
-    return new Map(await Promise.all(SIDECARS.map(async (workload) => [workload, parseCounts(await this.#stats(workload, STATS_FILTER))] as const)));
+    return new Map(
+      await Promise.all(
+        SIDECARS.map(async (workload) => [workload, parseCounts(await this.#stats(workload, STATS_FILTER))] as const),
+      ),
+    );
   }
 
   background(): ReturnType<MeshUnderTest['background']> {
@@ -155,7 +160,15 @@ export class LabMesh implements MeshUnderTest {
   }
 
   async #stats(workload: string, filter: string): Promise<string> {
-    const { stdout } = await this.#exec(workload, ['curl', '-sG', '--max-time', '5', '--data-urlencode', `filter=${filter}`, `${ADMIN}/stats`]);
+    const { stdout } = await this.#exec(workload, [
+      'curl',
+      '-sG',
+      '--max-time',
+      '5',
+      '--data-urlencode',
+      `filter=${filter}`,
+      `${ADMIN}/stats`,
+    ]);
     return stdout;
   }
 
@@ -182,7 +195,11 @@ export class LabMesh implements MeshUnderTest {
 /** Has the token issuer of the lab mint every kind of token. */
 export async function mintTokens(lab: Lab, signal: AbortSignal): Promise<ReadonlyMap<MintedToken, string>> {
   const minted = Object.entries(TOKEN_QUERIES).map(async ([name, query]) => {
-    const { code, stdout } = await lab.exec(`${CLIENT}.legacy`, ['curl', '-sSf', '--max-time', '10', `http://jwks.auth:8000/token?${query}`], { signal });
+    const { code, stdout } = await lab.exec(
+      `${CLIENT}.legacy`,
+      ['curl', '-sSf', '--max-time', '10', `http://jwks.auth:8000/token?${query}`],
+      { signal },
+    );
     if (code !== 0) throw new MeshError('unavailable', `jwks.auth minted no token (${name}): curl exit ${code}`);
     return [name as MintedToken, stdout] as const;
   });

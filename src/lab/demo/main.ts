@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Invocation } from '../../flags/table.ts';
 import type { Host } from '../../io/host.ts';
@@ -14,11 +13,12 @@ import { CallRecord } from './call-record.ts';
 import { expectedCells } from './cells.ts';
 import { LabMesh, mintTokens } from './lab-mesh.ts';
 import { COLOURED, type Paint, PLAIN } from './paint.ts';
+import { LiveOutput } from './live-output.ts';
 import { demoDirectory } from './paths.ts';
 import { reportOf } from './rows.ts';
 import { CLEAN_UP, NO_POLICY, REFERENCE_STEPS, type Step } from './steps.ts';
 import { renderHeading, renderStep, renderSummary } from './table.ts';
-import { type ScenarioResult, walk, type WalkListener } from './walk.ts';
+import { type ScenarioResult, type WalkListener, walk } from './walk.ts';
 
 const READY_TIMEOUT = seconds(120);
 
@@ -28,21 +28,21 @@ const READY_TIMEOUT = seconds(120);
  */
 export async function runDemo({ options }: Invocation<typeof demoFlags>, host: Host): Promise<number> {
   const asJson = options.output === 'json';
-  const output = asJson ? host.stderr : host.stdout;
-  const paint = isColourful(output, host) ? COLOURED : PLAIN;
+  const output = new LiveOutput(asJson ? host.stderr : host.stdout);
+  const paint = paintFor(output, host);
   const lab = new Lab(demoDirectory(options.dir, host.env, host.cwd), host);
   const wasRunning = lab.isRunning;
-  const say = (line: string): void => void output.write(`${line}\n`);
   try {
-    await bringUp(lab, host, say);
+    await bringUp(lab, host, (line) => output.status(line));
+    output.line(`the mesh is up in ${lab.paths.dir}`);
     const result = await runScenario(lab, REFERENCE_STEPS, host, printer(output, paint));
     if (asJson) host.stdout.write(`${JSON.stringify(reportOf(result), undefined, 2)}\n`);
-    say(renderSummary(result, paint));
+    output.line(renderSummary(result, paint));
     return result.ok ? 0 : 1;
   } finally {
     await lab.close();
     // A lab that somebody named and that ran before is theirs.
-    if (options.keep || (wasRunning && options.dir !== '')) say(hints(lab.paths.dir));
+    if (options.keep || (wasRunning && options.dir !== '')) output.line(hints(lab.paths.dir));
     else await lab.down(false);
   }
 }
@@ -76,16 +76,17 @@ function referenceDirectory(): string {
   return join(meshInstallation(fileURLToPath(import.meta.url), process.execPath).directory, 'examples/reference');
 }
 
-function printer(output: Writable, paint: Paint): WalkListener {
+function printer(output: LiveOutput, paint: Paint): WalkListener {
   return {
-    started: (step) => void output.write(`\n${renderHeading(step, paint)}\n`),
-    finished: (result) => void output.write(`${renderStep(result, paint)}\n`),
+    started: (step) => output.line(`\n${renderHeading(step, paint)}`),
+    doing: (what) => output.status(paint.faint(`  ${what} ...`)),
+    finished: (result) => output.line(renderStep(result, paint)),
   };
 }
 
 /** Colour on a terminal only, and not for those who said so (no-color.org). */
-function isColourful(output: Writable, { env }: Host): boolean {
-  return 'isTTY' in output && output.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+function paintFor({ isTerminal }: LiveOutput, { env }: Host): Paint {
+  return isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? COLOURED : PLAIN;
 }
 
 function hints(dir: string): string {

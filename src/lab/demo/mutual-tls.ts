@@ -37,7 +37,8 @@ export function parseCounts(text: string): SidecarCounts {
   );
   const outbound = new Map<string, ConnectionCounts & { requests: number }>();
   for (const [name, requests] of values) {
-    const [, cluster, port, host] = /^(cluster\.outbound\|(\d+)\|\|(.+)\.svc\.cluster\.local)\.upstream_rq_total$/.exec(name) ?? [];
+    const [, cluster, port, host] =
+      /^(cluster\.outbound\|(\d+)\|\|(.+)\.svc\.cluster\.local)\.upstream_rq_total$/.exec(name) ?? [];
     if (cluster === undefined) continue;
     const failed = values.get(`${cluster}.upstream_cx_connect_fail`) ?? 0;
     const connections = (values.get(`${cluster}.upstream_cx_total`) ?? 0) - failed;

@@ -7,7 +7,10 @@ export interface Paint {
 }
 
 const plain = (text: string): string => text;
-const style = (code: number) => (text: string): string => `\u001b[${code}m${text}\u001b[0m`;
+const style =
+  (code: number) =>
+  (text: string): string =>
+    `\u001b[${code}m${text}\u001b[0m`;
 
 export const PLAIN: Paint = { good: plain, bad: plain, strong: plain, faint: plain };
 /** ECMA-48 graphic renditions. */

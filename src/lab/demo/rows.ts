@@ -1,3 +1,5 @@
+import type { CallFailure, CallTotals } from './call-record.ts';
+import type { MutualTlsProof } from './mutual-tls.ts';
 import type { Outcome } from './outcome.ts';
 import type { ScenarioResult } from './walk.ts';
 
@@ -21,12 +23,23 @@ export interface Row {
   readonly ok: boolean;
 }
 
+/** What holds for a step as a whole. */
+export interface StepReport {
+  readonly step: string;
+  /** From the change until every proxy had acknowledged it. */
+  readonly inForceMs: number;
+  readonly mutualTls: MutualTlsProof;
+  readonly background: CallTotals;
+  readonly ok: boolean;
+}
+
 /** What `--output json` prints. */
 export interface Report {
   readonly ok: boolean;
   readonly rows: readonly Row[];
-  readonly steps: readonly object[];
-  readonly background: object;
+  readonly steps: readonly StepReport[];
+  /** Calls between the steps and during them, from a pod with a sidecar. */
+  readonly background: CallTotals & { readonly failures: readonly CallFailure[] };
 }
 
 export function reportOf({ ok, steps, background, failures }: ScenarioResult): Report {
@@ -36,7 +49,9 @@ export function reportOf({ ok, steps, background, failures }: ScenarioResult): R
       cells.map(({ client, target, token, expected, got, peer, problems }) => ({
         step: step.name,
         title: step.title,
-        changes: step.changes.map((change) => (change.type === 'apply' ? `apply ${change.file}` : `delete Policy ${change.namespace}/${change.name}`)),
+        changes: step.changes.map((change) =>
+          change.type === 'apply' ? `apply ${change.file}` : `delete Policy ${change.namespace}/${change.name}`,
+        ),
         client,
         server: target.namespace,
         service: target.service,
@@ -49,7 +64,13 @@ export function reportOf({ ok, steps, background, failures }: ScenarioResult): R
         ok: problems.length === 0,
       })),
     ),
-    steps: steps.map(({ step, inForceMs, mutualTls, background: calls, ok: good }) => ({ step: step.name, inForceMs, mutualTls, background: calls, ok: good })),
+    steps: steps.map(({ step, inForceMs, mutualTls, background: calls, ok: good }) => ({
+      step: step.name,
+      inForceMs,
+      mutualTls,
+      background: calls,
+      ok: good,
+    })),
     background: { ...background, failures },
   };
 }

@@ -1,5 +1,5 @@
 import { answered, type Outcome, RESET } from './outcome.ts';
-import { type Token, TOKENS } from './tokens.ts';
+import { TOKENS, type Token } from './tokens.ts';
 import type { Namespace, Service } from './topology.ts';
 
 /** A change of policy, as a user makes it with meshctl; files are in examples/reference/policies. */

@@ -30,7 +30,9 @@ export function renderStep({ step, inForceMs, cells, mutualTls, background }: St
   const heads = NAMESPACES.map((client) => `  ${`from ${client}`.padEnd(EXPECTED_WIDTH + GOT_WIDTH + 1)}`).join('');
   const subheads = NAMESPACES.map(() => `  ${'expected'.padEnd(EXPECTED_WIDTH)} ${'got'.padEnd(GOT_WIDTH)}`).join('');
   const changes = step.changes.map((change) =>
-    change.type === 'apply' ? `meshctl apply -f policies/${change.file}` : `meshctl delete policy ${change.name} -n ${change.namespace}`,
+    change.type === 'apply'
+      ? `meshctl apply -f policies/${change.file}`
+      : `meshctl delete policy ${change.name} -n ${change.namespace}`,
   );
   const inForce = changes.length === 0 ? [] : [paint.faint(`in force at every proxy after ${inForceMs} ms`)];
   const answered = cells.filter(({ peer }) => peer !== undefined).length;
@@ -48,8 +50,18 @@ export function renderStep({ step, inForceMs, cells, mutualTls, background }: St
       `mutual TLS    ${mutualTls.requests} requests between sidecars; ${mutualTls.handshakes} handshakes on their ${mutualTls.connections} connections; ${answered} answers whose server saw the client's SPIFFE ID`,
       paint,
     ),
-    verdict([], `plaintext     ${mutualTls.plaintext} connections at sidecars, ${mutualTls.plaintextExpected} answered calls from legacy`, paint, mutualTls.plaintext === mutualTls.plaintextExpected),
-    verdict([], `in between    ${background.calls} background calls from foo, ${background.failed} failed`, paint, background.failed === 0),
+    verdict(
+      [],
+      `plaintext     ${mutualTls.plaintext} connections at sidecars, ${mutualTls.plaintextExpected} answered calls from legacy`,
+      paint,
+      mutualTls.plaintext === mutualTls.plaintextExpected,
+    ),
+    verdict(
+      [],
+      `in between    ${background.calls} background calls from foo, ${background.failed} failed`,
+      paint,
+      background.failed === 0,
+    ),
     '',
   ]
     .map((line) => (line === '' ? '' : `  ${line}`))
@@ -127,7 +139,9 @@ function merge(lines: readonly Line[], groupOf: (line: Line) => string): readonl
     if (first === undefined) return [];
     const titles = TOKENS.map((token) => TOKEN_TITLES[token]);
     const tokens = new Set(group.flatMap((line) => line.tokens));
-    return [{ ...first, ports: [...new Set(group.flatMap(({ ports }) => ports))], tokens: titles.filter((title) => tokens.has(title)) }];
+    return [
+      { ...first, ports: [...new Set(group.flatMap(({ ports }) => ports))], tokens: titles.filter((title) => tokens.has(title)) },
+    ];
   });
 }
 

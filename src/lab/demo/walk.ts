@@ -35,6 +35,8 @@ export interface ScenarioResult {
 /** Is told how it goes. */
 export interface WalkListener {
   started(step: Step): void;
+  /** What is being done right now. */
+  doing(what: string): void;
   finished(result: StepResult): void;
 }
 
@@ -47,7 +49,7 @@ export async function walk(steps: readonly Step[], mesh: MeshUnderTest, listener
   let last: CallTotals = mesh.background().totals;
   for (const step of steps) {
     listener.started(step);
-    const { inForceMs, cells, mutualTls } = await runStep(step, mesh);
+    const { inForceMs, cells, mutualTls } = await runStep(step, mesh, listener);
     const { totals } = mesh.background();
     const background = { calls: totals.calls - last.calls, failed: totals.failed - last.failed };
     last = totals;
@@ -57,12 +59,19 @@ export async function walk(steps: readonly Step[], mesh: MeshUnderTest, listener
     listener.finished(result);
   }
   const { totals, failures } = mesh.background();
-  return { steps: results, background: totals, failures, ok: results.every(({ ok }) => ok) && totals.calls > 0 && totals.failed === 0 };
+  return {
+    steps: results,
+    background: totals,
+    failures,
+    ok: results.every(({ ok }) => ok) && totals.calls > 0 && totals.failed === 0,
+  };
 }
 
-async function runStep(step: Step, mesh: MeshUnderTest): Promise<Pick<StepResult, 'inForceMs' | 'cells' | 'mutualTls'>> {
+async function runStep(step: Step, mesh: MeshUnderTest, listener: WalkListener): Promise<Pick<StepResult, 'inForceMs' | 'cells' | 'mutualTls'>> {
+  listener.doing('waiting until every proxy has the policies and serves nothing older');
   const inForceMs = await mesh.change(step.changes);
   const expected = expectedCells(step);
+  listener.doing(`making ${expected.length} calls`);
   const before = await until(() => mesh.counts(), isSettled);
   const results = await mesh.call(expected);
   const cells = expected.map((cell, index) => judge(cell, results[index] ?? NO_RESULT));
