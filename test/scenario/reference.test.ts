@@ -10,8 +10,8 @@ import { Lab } from '../../src/lab/client.ts';
 import { runScenario } from '../../src/lab/demo/main.ts';
 import { PLAIN } from '../../src/lab/demo/paint.ts';
 import type { Report, Row } from '../../src/lab/demo/rows.ts';
+import { renderStep } from '../../src/lab/demo/step-text.ts';
 import { NO_POLICY } from '../../src/lab/demo/steps.ts';
-import { renderStep } from '../../src/lab/demo/table.ts';
 import { DEFAULT_DOMAIN, namesFor } from '../../src/lib/names.ts';
 
 const MESH = fileURLToPath(new URL('../../bin/mesh', import.meta.url));

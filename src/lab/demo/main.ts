@@ -12,12 +12,12 @@ import { BackgroundCalls } from './background-calls.ts';
 import { CallRecord } from './call-record.ts';
 import { expectedCells } from './cells.ts';
 import { LabMesh, mintTokens } from './lab-mesh.ts';
-import { COLOURED, type Paint, PLAIN } from './paint.ts';
 import { LiveOutput } from './live-output.ts';
+import { COLOURED, type Paint, PLAIN } from './paint.ts';
 import { demoDirectory } from './paths.ts';
 import { reportOf } from './rows.ts';
+import { renderHeading, renderStep, renderSummary } from './step-text.ts';
 import { CLEAN_UP, NO_POLICY, REFERENCE_STEPS, type Step } from './steps.ts';
-import { renderHeading, renderStep, renderSummary } from './table.ts';
 import { type ScenarioResult, type WalkListener, walk } from './walk.ts';
 
 const READY_TIMEOUT = seconds(120);

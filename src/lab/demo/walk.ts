@@ -67,7 +67,11 @@ export async function walk(steps: readonly Step[], mesh: MeshUnderTest, listener
   };
 }
 
-async function runStep(step: Step, mesh: MeshUnderTest, listener: WalkListener): Promise<Pick<StepResult, 'inForceMs' | 'cells' | 'mutualTls'>> {
+async function runStep(
+  step: Step,
+  mesh: MeshUnderTest,
+  listener: WalkListener,
+): Promise<Pick<StepResult, 'inForceMs' | 'cells' | 'mutualTls'>> {
   listener.doing('waiting until every proxy has the policies and serves nothing older');
   const inForceMs = await mesh.change(step.changes);
   const expected = expectedCells(step);
