@@ -4,7 +4,7 @@ import { type MeshCounts, SIDECARS } from '../../src/lab/demo/mutual-tls.ts';
 import { answered } from '../../src/lab/demo/outcome.ts';
 import type { Change } from '../../src/lab/demo/steps.ts';
 import { CLIENT, hasSidecar, hostOf } from '../../src/lab/demo/topology.ts';
-import type { MeshUnderTest } from '../../src/lab/demo/walk.ts';
+import type { ChangeTimes, MeshUnderTest } from '../../src/lab/demo/walk.ts';
 
 /** A mesh that does what each step expects, except where a test tells it otherwise. */
 export class FakeMesh implements MeshUnderTest {
@@ -19,9 +19,9 @@ export class FakeMesh implements MeshUnderTest {
   #requests = 0;
   #plaintext = 0;
 
-  async change(changes: readonly Change[]): Promise<number> {
+  async change(changes: readonly Change[]): Promise<ChangeTimes> {
     this.changes.push(changes);
-    return 150;
+    return { acknowledgedMs: 150, drainedMs: 2_000 };
   }
 
   async call(calls: readonly ExpectedCell[]): Promise<readonly CallResult[]> {

@@ -18,7 +18,7 @@ import { type MeshCounts, parseCounts, SIDECARS, STATS_FILTER } from './mutual-t
 import type { Change } from './steps.ts';
 import { type MintedToken, TOKEN_QUERIES } from './tokens.ts';
 import { CLIENT, hostOf, NAMESPACES } from './topology.ts';
-import type { MeshUnderTest } from './walk.ts';
+import type { ChangeTimes, MeshUnderTest } from './walk.ts';
 
 const POLL_MS = 25;
 const IN_FORCE_TIMEOUT: Duration = seconds(30);
@@ -44,7 +44,7 @@ export class LabMesh implements MeshUnderTest {
   }
 
   /** Throws `deadline_exceeded` that names the proxies which do not have the change. */
-  async change(changes: readonly Change[]): Promise<number> {
+  async change(changes: readonly Change[]): Promise<ChangeTimes> {
     const { host, record } = this.#options;
     const wanted = new Map<string, string | undefined>();
     let authPolicy: string | undefined;
@@ -61,12 +61,12 @@ export class LabMesh implements MeshUnderTest {
       }
     }
     await this.#waitForAcknowledgement({ objects: wanted, authPolicy });
-    const inForceMs = host.now().getTime() - begun;
+    const acknowledgedMs = host.now().getTime() - begun;
     await this.#poll('proxies still serve connections by an earlier policy', async () => {
       const stats = await Promise.all(SIDECARS.map((workload) => this.#stats(workload, LISTENER_STATS_FILTER)));
       return SIDECARS.filter((_, index) => servesOldConfiguration(stats[index] ?? ''));
     });
-    return inForceMs;
+    return { acknowledgedMs, drainedMs: host.now().getTime() - begun };
   }
 
   async call(calls: readonly ExpectedCell[]): Promise<readonly CallResult[]> {

@@ -1,7 +1,7 @@
 import type { CallFailure, CallTotals } from './call-record.ts';
 import type { MutualTlsProof } from './mutual-tls.ts';
 import type { Outcome } from './outcome.ts';
-import type { ScenarioResult } from './walk.ts';
+import type { ChangeTimes, ScenarioResult } from './walk.ts';
 
 /** One call, for programs. */
 export interface Row {
@@ -26,8 +26,7 @@ export interface Row {
 /** What holds for a step as a whole. */
 export interface StepReport {
   readonly step: string;
-  /** From the change until every proxy had acknowledged it. */
-  readonly inForceMs: number;
+  readonly times: ChangeTimes;
   readonly mutualTls: MutualTlsProof;
   readonly background: CallTotals;
   readonly ok: boolean;
@@ -64,9 +63,9 @@ export function reportOf({ ok, steps, background, failures }: ScenarioResult): R
         ok: problems.length === 0,
       })),
     ),
-    steps: steps.map(({ step, inForceMs, mutualTls, background: calls, ok: good }) => ({
+    steps: steps.map(({ step, times, mutualTls, background: calls, ok: good }) => ({
       step: step.name,
-      inForceMs,
+      times,
       mutualTls,
       background: calls,
       ok: good,

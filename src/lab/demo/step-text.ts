@@ -18,8 +18,11 @@ export function renderHeading({ name, title, changes }: Step, paint: Paint): str
 }
 
 /** A finished step: the table, what is wrong, and the proofs. */
-export function renderStep({ step, inForceMs, cells, mutualTls, background }: StepResult, paint: Paint): string {
-  const inForce = step.changes.length === 0 ? [] : [`in force at every proxy after ${inForceMs} ms`];
+export function renderStep({ step, times, cells, mutualTls, background }: StepResult, paint: Paint): string {
+  const inForce =
+    step.changes.length === 0
+      ? []
+      : [`acknowledged by every proxy after ${times.acknowledgedMs} ms, older connections drained after ${times.drainedMs} ms`];
   const identified = cells.filter(({ peer }) => peer !== undefined).length;
   return [
     ...inForce.map(paint.faint),

@@ -3,10 +3,18 @@ import { type CallResult, type Cell, type ExpectedCell, expectedCells, judge } f
 import { isSettled, type MeshCounts, type MutualTlsProof, proveMutualTls } from './mutual-tls.ts';
 import type { Change, Step } from './steps.ts';
 
+/** Milliseconds from a change of policy. */
+export interface ChangeTimes {
+  /** Every proxy has acknowledged it: it decides about new connections. */
+  readonly acknowledgedMs: number;
+  /** The connections that were made before are closed or have been told: it decides about all of them. */
+  readonly drainedMs: number;
+}
+
 /** The mesh that the scenario is walked through; the lab in production. */
 export interface MeshUnderTest {
-  /** Makes the changes and gives how many milliseconds after them every proxy had acknowledged them; settles when no older configuration serves. */
-  change(changes: readonly Change[]): Promise<number>;
+  /** Makes the changes; settles when they decide about every connection. */
+  change(changes: readonly Change[]): Promise<ChangeTimes>;
   /** Makes the calls; results in their order. */
   call(calls: readonly ExpectedCell[]): Promise<readonly CallResult[]>;
   counts(): Promise<MeshCounts>;
@@ -16,7 +24,7 @@ export interface MeshUnderTest {
 
 export interface StepResult {
   readonly step: Step;
-  readonly inForceMs: number;
+  readonly times: ChangeTimes;
   readonly cells: readonly Cell[];
   readonly mutualTls: MutualTlsProof;
   /** Of the background clients, in this step. */
@@ -49,12 +57,12 @@ export async function walk(steps: readonly Step[], mesh: MeshUnderTest, listener
   let last: CallTotals = mesh.background().totals;
   for (const step of steps) {
     listener.started(step);
-    const { inForceMs, cells, mutualTls } = await runStep(step, mesh, listener);
+    const { times, cells, mutualTls } = await runStep(step, mesh, listener);
     const { totals } = mesh.background();
     const background = { calls: totals.calls - last.calls, failed: totals.failed - last.failed };
     last = totals;
     const ok = cells.every(({ problems }) => problems.length === 0) && mutualTls.problems.length === 0 && background.failed === 0;
-    const result = { step, inForceMs, cells, mutualTls, background, ok };
+    const result = { step, times, cells, mutualTls, background, ok };
     results.push(result);
     listener.finished(result);
   }
@@ -71,16 +79,16 @@ async function runStep(
   step: Step,
   mesh: MeshUnderTest,
   listener: WalkListener,
-): Promise<Pick<StepResult, 'inForceMs' | 'cells' | 'mutualTls'>> {
+): Promise<Pick<StepResult, 'times' | 'cells' | 'mutualTls'>> {
   listener.doing('waiting until every proxy has the policies and serves nothing older');
-  const inForceMs = await mesh.change(step.changes);
+  const times = await mesh.change(step.changes);
   const expected = expectedCells(step);
   listener.doing(`making ${expected.length} calls`);
   const before = await until(() => mesh.counts(), isSettled);
   const results = await mesh.call(expected);
   const cells = expected.map((cell, index) => judge(cell, results[index] ?? NO_RESULT));
   const prove = async (): Promise<MutualTlsProof> => proveMutualTls(before, await mesh.counts(), cells);
-  return { inForceMs, cells, mutualTls: await until(prove, ({ problems }) => problems.length === 0) };
+  return { times, cells, mutualTls: await until(prove, ({ problems }) => problems.length === 0) };
 }
 
 const NO_RESULT: CallResult = { outcome: { status: 0, exit: -1 }, peerCertificate: undefined };
