@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Invocation } from '../../flags/table.ts';
 import type { Host } from '../../io/host.ts';
 import { seconds } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
 import { kindsFor } from '../../model/kinds.ts';
 import { Lab, type Progress } from '../client.ts';
 import type { demoFlags } from '../flags.ts';
@@ -39,6 +40,8 @@ export async function runDemo({ options }: Invocation<typeof demoFlags>, host: H
     if (asJson) host.stdout.write(`${JSON.stringify(reportOf(result), undefined, 2)}\n`);
     output.line(renderSummary(result, paint));
     return result.ok ? 0 : 1;
+  } catch (error) {
+    throw host.signal.aborted ? new MeshError('cancelled', 'the demo was interrupted', error) : error;
   } finally {
     await lab.close();
     // A lab that somebody named and that ran before is theirs.

@@ -33,7 +33,7 @@ export function renderStep({ step, times, cells, mutualTls, background }: StepRe
     verdict(
       mutualTls.problems.length === 0,
       `mutual TLS: ${mutualTls.requests} requests between sidecars, ${mutualTls.handshakes} TLS handshakes on ${mutualTls.connections} connections;` +
-        ` ${identified} servers told the caller's SPIFFE ID`,
+        ` ${identified} answers show the caller's SPIFFE ID`,
       paint,
     ),
     ...mutualTls.problems.map((problem) => `     ${paint.bad(problem)}`),
