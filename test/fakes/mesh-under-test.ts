@@ -13,6 +13,8 @@ export class FakeMesh implements MeshUnderTest {
   answer: (call: Call) => Partial<CallResult> = () => ({});
   /** Connections between sidecars that carry plaintext. */
   unencrypted = 0;
+  /** Plaintext connections that a sidecar takes and no call of the step explains. */
+  intruders = 0;
   /** How often counts are read before a connection in the making has its handshake. */
   handshakesLate = 0;
   totals: CallTotals = { calls: 0, failed: 0 };
@@ -28,6 +30,7 @@ export class FakeMesh implements MeshUnderTest {
     this.#requests++;
     const results = calls.map((call) => ({ ...this.#asExpected(call), ...this.answer(call) }));
     const isPlain = (call: Call): boolean => !hasSidecar(call.client) && hostOf(call.target) === 'httpbin.foo';
+    this.#plaintext += this.intruders;
     this.#plaintext += calls.filter((call, index) => isPlain(call) && results[index]?.outcome.status !== 0).length;
     this.totals = { ...this.totals, calls: this.totals.calls + 10 };
     return results;

@@ -16,11 +16,11 @@ export class BackgroundCalls {
 
   /** Starts them; every call goes into the record. */
   constructor(lab: Lab, token: string, record: CallRecord, now: () => Date) {
-    this.#child = lab.start(`${CLIENT}.foo`, ['sh', '-c', backgroundScript(token)]);
+    this.#child = lab.start(`${CLIENT}.foo`, ['setsid', '--wait', 'sh', '-c', backgroundScript(token)]);
     this.#child.stdin?.on('error', () => {});
-    const { stderr } = this.#child;
-    if (stderr === null) throw new MeshError('internal', 'the background clients have no output');
-    createInterface({ input: stderr }).on('line', (line) => record.take(line, now()));
+    const { stdout } = this.#child;
+    if (stdout === null) throw new MeshError('internal', 'the background clients have no output');
+    createInterface({ input: stdout }).on('line', (line) => record.take(line, now()));
   }
 
   /** Resolves when the clients have ended. */

@@ -9,21 +9,26 @@ const MAX_SECONDS = 10;
 
 /**
  * The shell program of the background clients: one per host that keeps its connection, and one that opens a fresh connection for
- * every call. Each call gives a line `STATUS CONNECTION URL` on standard error, which curl does not buffer. It ends when its
- * standard input does, so that nothing is left behind however its starter ends.
+ * every call. Each call gives a line `STATUS CONNECTION URL`. The program must lead a process group: it ends all of it when
+ * its standard input ends, so that nothing is left behind however its starter ends.
  */
 export function backgroundScript(token: string): string {
-  const curl = (connection: string): string =>
-    `curl -s --max-time ${MAX_SECONDS} -H ${quote(`Authorization: Bearer ${token}`)} -o /dev/null -w '%{stderr}%{http_code} ${connection} %{url_effective}\\n'`;
-  const kept = HOSTS.map((host) => `${curl('kept')} 'http://${host}/delay/${DELAY}?call=[1-${MANY}]' &\nclients="$clients $!"`);
-  return `clients=
-${kept.join('\n')}
+  // curl buffers its standard output, and writes a line to standard error in pieces: a pipe of its own keeps lines whole.
+  return `calls() {
+  connection=$1; shift
+  curl -s --max-time ${MAX_SECONDS} -H ${quote(`Authorization: Bearer ${token}`)} -o /dev/null \\
+    -w "%{stderr}%{http_code} $connection %{url_effective}\\n" "$@" 2>&1
+}
+whole_lines() { while read -r line; do echo "$line"; done; }
+for host in ${HOSTS.join(' ')}; do
+  calls kept "http://$host/delay/${DELAY}?call=[1-${MANY}]" | whole_lines &
+done
 while :; do
-  for host in ${HOSTS.join(' ')}; do ${curl('fresh')} "http://$host/delay/${DELAY}"; done
-done &
-clients="$clients $!"
+  for host in ${HOSTS.join(' ')}; do calls fresh "http://$host/delay/${DELAY}"; done
+done | whole_lines &
 while read -r line; do :; done
-kill $clients
+trap : TERM
+kill 0
 wait
 `;
 }

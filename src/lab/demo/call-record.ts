@@ -36,11 +36,10 @@ export class CallRecord {
     this.#changedAt = at;
   }
 
-  /** Takes a line `STATUS CONNECTION URL` of the clients. */
+  /** Takes a line `STATUS CONNECTION URL` of the clients; any other line is a call that failed. */
   take(line: string, at: Date): void {
     const match = /^(\d{3}) (\S+) (\S+)$/.exec(line);
-    if (match === null) return;
-    const [, status = '', connection = '', url = ''] = match;
+    const [, status = '000', connection = 'unknown', url = line] = match ?? [];
     this.#calls++;
     if (status === '200') return;
     this.#failed++;

@@ -103,7 +103,6 @@ describe('the record of background calls', () => {
     record.take('200 kept http://other.foo:8000/delay/0.1?call=1', at(1));
     record.changed('apply 2-foo-mtls.yaml', at(10));
     record.take('503 fresh http://other.foo:8000/delay/0.1', at(45));
-    record.take('curl: (7) something else', at(46));
     expect(record.totals).to.deep.equal({ calls: 2, failed: 1 });
     expect(record.failures).to.deep.equal([
       {
@@ -115,6 +114,13 @@ describe('the record of background calls', () => {
         afterMs: 35,
       },
     ]);
+  });
+
+  it('takes what it cannot read for a failure', () => {
+    const record = new CallRecord(new Date(0));
+    record.take('20', new Date(0));
+    expect(record.totals).to.deep.equal({ calls: 1, failed: 1 });
+    expect(record.failures.map(({ url }) => url)).to.deep.equal(['20']);
   });
 
   it('keeps counting when it keeps no more details', () => {

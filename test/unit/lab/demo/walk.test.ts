@@ -67,7 +67,9 @@ describe('walking through the scenario', () => {
       failing.totals = { calls: 10, failed: 1 };
       return FakeMesh.prototype.call.call(failing, calls);
     };
-    expect((await walkOne(failing)).ok).to.equal(false);
+    const failed = await walkOne(failing);
+    expect(failed.ok).to.equal(false);
+    expect(failed.steps[0]?.ok).to.equal(false);
 
     const idle = new FakeMesh();
     idle.background = () => ({ totals: { calls: 0, failed: 0 }, failures: [] });
@@ -83,9 +85,17 @@ describe('walking through the scenario', () => {
     expect(rendered(result)).to.include('of 3 connections of sleep.foo to httpbin.foo:8000 only 2 had a TLS handshake');
   });
 
+  it('fails when a sidecar took a plaintext connection that is none of the calls', async () => {
+    const mesh = new FakeMesh();
+    mesh.intruders = 1;
+    const result = await walkOne(mesh);
+    expect(result.ok).to.equal(false);
+    expect(rendered(result)).to.include('httpbin.foo took 3 plaintext connections instead of 2');
+  });
+
   it('waits for the handshake of a connection in the making', async () => {
     const mesh = new FakeMesh();
-    mesh.handshakesLate = 3;
+    mesh.handshakesLate = 12;
     expect((await walkOne(mesh)).ok).to.equal(true);
   });
 });
