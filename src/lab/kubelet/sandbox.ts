@@ -58,7 +58,7 @@ function holderScript({ hostname, address }: SandboxRequest, tools: Tools): stri
 read -r pid rest </proc/self/stat
 echo "$pid" >&3
 read -r go
-echo ${hostname} >/proc/sys/kernel/hostname
+hostname ${hostname} 2>/dev/null || echo ${hostname} >/proc/sys/kernel/hostname
 echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
 ${tools.ip} -batch - <<'END'
 ${podLinkBatch(address)}END
