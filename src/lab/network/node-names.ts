@@ -29,7 +29,10 @@ export class NodeNames {
     const { hosts, resolvConf: resolvConfPath, tools } = this.#options;
     writeFileSync(resolvConfPath, resolvConf);
     this.set([]);
-    for (const [source, target] of [[hosts, '/etc/hosts'], [resolvConfPath, '/etc/resolv.conf']] as const) {
+    for (const [source, target] of [
+      [hosts, '/etc/hosts'],
+      [resolvConfPath, '/etc/resolv.conf'],
+    ] as const) {
       if (existsSync(target)) await requireCommand(tools.mount, ['--bind', source, target]);
     }
   }
