@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { DEFAULT_INJECTION_CONFIG } from '../injection/default-config.ts';
 import { parseInjectionConfig } from '../injection/config.ts';
+import { DEFAULT_INJECTION_CONFIG } from '../injection/default-config.ts';
 import { type InjectionContext, injectionContext, injectPod } from '../injection/inject.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import type { Names } from '../lib/names.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
 import type { KubeObject } from '../model/object.ts';
-import { isRecord } from './kubelet/fields.ts';
 import { stringMapOf } from './controllers/pod-view.ts';
+import { isRecord } from './kubelet/fields.ts';
 
 export const INJECTION_CONFIG_MAP = 'mesh-sidecar-injector';
 const CONFIG_KEY = 'config';
@@ -26,7 +26,10 @@ export class Admission {
    * The pod as it is stored and run. `namespace` is its Namespace object, `configMap` the one of the injection, if any.
    * Throws `invalid` for a pod or an injection configuration that is bad.
    */
-  admit(pod: KubeObject, parts: { readonly namespace: KubeObject | undefined; readonly configMap: KubeObject | undefined; readonly mesh: MeshConfig }): KubeObject {
+  admit(
+    pod: KubeObject,
+    parts: { readonly namespace: KubeObject | undefined; readonly configMap: KubeObject | undefined; readonly mesh: MeshConfig },
+  ): KubeObject {
     const labels = stringMapOf(parts.namespace?.metadata.labels);
     const name = pod.metadata.namespace ?? 'default';
     const result = injectPod(pod, { name, chosen: { by: 'labels', labels } }, this.#contextFor(parts.configMap, parts.mesh));

@@ -32,13 +32,20 @@ export async function applyObject(store: ObjectStore, { kind, object }: KindedOb
 }
 
 /** Throws `not_found` for an object whose namespace neither exists nor comes with it. */
-export async function requireNamespaces(store: ObjectStore, objects: readonly KindedObject[], namespaceKind: ObjectRef['kind']): Promise<void> {
+export async function requireNamespaces(
+  store: ObjectStore,
+  objects: readonly KindedObject[],
+  namespaceKind: ObjectRef['kind'],
+): Promise<void> {
   const known = new Set((await store.list(namespaceKind)).map(({ metadata }) => metadata.name));
   for (const { kind, object } of objects) if (kind.kind === 'Namespace') known.add(object.metadata.name);
   for (const { kind, object } of objects) {
     const { namespace } = object.metadata;
     if (!kind.namespaced || namespace === undefined || known.has(namespace)) continue;
-    throw new MeshError('not_found', `${describeObject(object)}: namespace "${namespace}" does not exist; apply a Namespace of that name too`);
+    throw new MeshError(
+      'not_found',
+      `${describeObject(object)}: namespace "${namespace}" does not exist; apply a Namespace of that name too`,
+    );
   }
 }
 

@@ -140,14 +140,21 @@ export class Lab {
       told = line;
       if (waiting.length === 0) return;
       if (Date.now() > deadline) {
-        throw new MeshError('deadline_exceeded', [`not ready after ${formatDuration(timeout)}:`, ...waiting.map((text) => `  ${text}`)].join('\n'));
+        throw new MeshError(
+          'deadline_exceeded',
+          [`not ready after ${formatDuration(timeout)}:`, ...waiting.map((text) => `  ${text}`)].join('\n'),
+        );
       }
       await delay(POLL_MS * 2, undefined, { signal: this.#host.signal });
     }
   }
 
   /** Runs a command in a container and gives what it printed; the exit code is the command's. */
-  exec(target: string, command: readonly string[], options: Partial<Omit<ExecTarget, 'target'>> & Omit<CommandOptions, 'env'> = {}): Promise<CommandResult> {
+  exec(
+    target: string,
+    command: readonly string[],
+    options: Partial<Omit<ExecTarget, 'target'>> & Omit<CommandOptions, 'env'> = {},
+  ): Promise<CommandResult> {
     const { namespace = '', container = '', ...rest } = options;
     return execCaptured(this.paths, { target, namespace, container }, command, this.#tools, rest);
   }
@@ -175,7 +182,8 @@ export class Lab {
     const deadline = Date.now() + timeout;
     const told = new Set<string>();
     for (;;) {
-      if (!this.isRunning) throw new MeshError('unavailable', `the lab ended while it started:\n${tail(`${this.paths.logs}/lab.log`)}`);
+      if (!this.isRunning)
+        throw new MeshError('unavailable', `the lab ended while it started:\n${tail(`${this.paths.logs}/lab.log`)}`);
       const health = this.health();
       for (const { name, ready } of health?.components ?? []) {
         if (ready && !told.has(name)) progress(`${name} ready`);
@@ -192,14 +200,20 @@ export class Lab {
       .filter(({ ready }) => !ready)
       .map(({ name, message }) => `${name}: ${message}\n${tail(controlPlaneLog(this.paths, name))}`);
     const reasons = lines.length > 0 ? lines : [tail(`${this.paths.logs}/lab.log`)];
-    return new MeshError('deadline_exceeded', `the control plane is not ready after ${formatDuration(timeout)}:\n${reasons.join('\n')}`);
+    return new MeshError(
+      'deadline_exceeded',
+      `the control plane is not ready after ${formatDuration(timeout)}:\n${reasons.join('\n')}`,
+    );
   }
 }
 
 function tail(path: string): string {
   try {
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-    return lines.slice(-LOG_TAIL_LINES).map((line) => `  ${line}`).join('\n');
+    return lines
+      .slice(-LOG_TAIL_LINES)
+      .map((line) => `  ${line}`)
+      .join('\n');
   } catch {
     return `  (${path} is empty)`;
   }

@@ -64,7 +64,8 @@ export class Cluster {
   /** Deletes an object unless it is gone. */
   async delete(kind: FollowedKind, object: KubeObject): Promise<void> {
     const { namespace, name } = object.metadata;
-    const ref: ObjectRef = namespace === undefined ? { kind: this.kinds[kind], name } : { kind: this.kinds[kind], namespace, name };
+    const ref: ObjectRef =
+      namespace === undefined ? { kind: this.kinds[kind], name } : { kind: this.kinds[kind], namespace, name };
     await this.store.delete(ref).catch(unless('not_found'));
   }
 }

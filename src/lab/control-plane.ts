@@ -63,7 +63,11 @@ export class ComponentSupervisor {
       if (signal.aborted) return;
       const wait = backoff.after(milliseconds(now().getTime() - begun), random);
       this.#set(false, `ended with exit code ${code}; see ${this.#spec.logPath}`);
-      logger.warn('a component of the control plane ended and will be started again', { component: this.#spec.name, code, waitMs: wait });
+      logger.warn('a component of the control plane ended and will be started again', {
+        component: this.#spec.name,
+        code,
+        waitMs: wait,
+      });
       await sleep(wait, signal).catch(() => {});
       this.#restarts++;
     }

@@ -18,7 +18,7 @@ import { serviceView } from './controllers/service-view.ts';
 import { WorkloadController } from './controllers/workload-controller.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
 import { memoryPaths } from './kubelet/running-pod.ts';
-import { meshArgv, type MeshInstallation } from './mesh-command.ts';
+import { type MeshInstallation, meshArgv } from './mesh-command.ts';
 import { NODE_ADDRESS } from './network/addresses.ts';
 import { RESOLV_CONF } from './network/hosts.ts';
 import { NodeNames } from './network/node-names.ts';
@@ -28,8 +28,8 @@ import { nodeRuntime } from './node-runtime.ts';
 import { controlPlaneLog, type LabPaths } from './paths.ts';
 import { Reconciler } from './reconciler.ts';
 import { ROOT_NAMESPACE, systemObjects } from './system-objects.ts';
-import { findTools, type Tools } from './tools.ts';
 import { openTokenIssuer } from './token-issuer.ts';
+import { findTools, type Tools } from './tools.ts';
 
 const DOMAIN = 'cluster.local';
 
@@ -68,7 +68,8 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
     now,
     newUid: randomUUID,
     onProblem: (problems) => {
-      for (const problem of problems) logger.warn('a file of the store is bad; its last good content stays in force', { problem: formatProblem(problem) });
+      for (const problem of problems)
+        logger.warn('a file of the store is bad; its last good content stays in force', { problem: formatProblem(problem) });
     },
   });
   const issuer = await openTokenIssuer(paths.tokenKey, names, ROOT_NAMESPACE);
@@ -85,7 +86,13 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   const kubelet = new Kubelet(cluster, runtime, () => trigger('status'));
   const namespaces = new NamespaceController(cluster);
   const services = new ServiceController(cluster, logger);
-  const workloads = new WorkloadController({ cluster, admission: new Admission(names), mesh: mesh.value, rootNamespace: ROOT_NAMESPACE, random });
+  const workloads = new WorkloadController({
+    cluster,
+    admission: new Admission(names),
+    mesh: mesh.value,
+    rootNamespace: ROOT_NAMESPACE,
+    random,
+  });
   await Promise.all([cluster.synced, mesh.synced]);
   await cluster.put('configMap', issuer.trust);
 
@@ -148,7 +155,9 @@ async function runControlPlane({ paths, installation, host, logger, random, slee
   };
   const supervisors = [
     component('mesh_ca', ['mesh_ca', '--self-signed-ca', '--orch-config', paths.store], () => acceptsTcp(NODE_ADDRESS, 8060)),
-    component('pilot-discovery', ['pilot-discovery', 'discovery', '--orchconfig', paths.store], () => answersHttp(NODE_ADDRESS, 8080, '/ready')),
+    component('pilot-discovery', ['pilot-discovery', 'discovery', '--orchconfig', paths.store], () =>
+      answersHttp(NODE_ADDRESS, 8080, '/ready'),
+    ),
   ];
   function writeHealth(): void {
     const text = JSON.stringify({ serving: true, components: supervisors.map(({ health }) => health) });

@@ -23,7 +23,13 @@ interface JoinCommand {
 }
 
 /** Runs a command in a container with this process's own standard streams and gives its exit code. */
-export async function execAttached(paths: LabPaths, target: ExecTarget, command: readonly string[], tools: Tools, term: string | undefined): Promise<number> {
+export async function execAttached(
+  paths: LabPaths,
+  target: ExecTarget,
+  command: readonly string[],
+  tools: Tools,
+  term: string | undefined,
+): Promise<number> {
   const { program, args, env } = joinCommand(paths, target, command, tools);
   const child = spawn(program, args, { stdio: 'inherit', env: { ...env, ...(term === undefined ? {} : { TERM: term }) } });
   // A terminal sends its signals to the command too, which decides what becomes of them.
@@ -31,7 +37,9 @@ export async function execAttached(paths: LabPaths, target: ExecTarget, command:
   process.on('SIGINT', ignore).on('SIGQUIT', ignore);
   try {
     return await new Promise<number>((resolve, reject) => {
-      child.once('error', (error) => reject(new MeshError('unavailable', `the container cannot be joined: ${error.message}`, error)));
+      child.once('error', (error) =>
+        reject(new MeshError('unavailable', `the container cannot be joined: ${error.message}`, error)),
+      );
       child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)));
     });
   } finally {
@@ -40,7 +48,13 @@ export async function execAttached(paths: LabPaths, target: ExecTarget, command:
 }
 
 /** Runs a command in a container and gives what it printed. */
-export function execCaptured(paths: LabPaths, target: ExecTarget, command: readonly string[], tools: Tools, options: Omit<CommandOptions, 'env'>): Promise<CommandResult> {
+export function execCaptured(
+  paths: LabPaths,
+  target: ExecTarget,
+  command: readonly string[],
+  tools: Tools,
+  options: Omit<CommandOptions, 'env'>,
+): Promise<CommandResult> {
   const { program, args, env } = joinCommand(paths, target, command, tools);
   return runCommand(program, args, { ...options, env });
 }
@@ -52,11 +66,21 @@ export function execStarted(paths: LabPaths, target: ExecTarget, command: readon
 }
 
 /** Runs a command in the node's network, where the control plane listens. */
-export function execOnNode(paths: LabPaths, command: readonly string[], tools: Tools, options: CommandOptions): Promise<CommandResult> {
+export function execOnNode(
+  paths: LabPaths,
+  command: readonly string[],
+  tools: Tools,
+  options: CommandOptions,
+): Promise<CommandResult> {
   return runCommand(tools.nsenter, [...enterLab(requireLab(paths)), '--', ...command], options);
 }
 
-function joinCommand(paths: LabPaths, { target, namespace, container }: ExecTarget, command: readonly string[], tools: Tools): JoinCommand {
+function joinCommand(
+  paths: LabPaths,
+  { target, namespace, container }: ExecTarget,
+  command: readonly string[],
+  tools: Tools,
+): JoinCommand {
   const state = requireLab(paths);
   const { pod, run, namespace: found } = findPod(paths, parseTarget(target, namespace));
   const name = container || run.defaultContainer;
@@ -64,7 +88,10 @@ function joinCommand(paths: LabPaths, { target, namespace, container }: ExecTarg
   if (running === undefined) {
     const others = Object.keys(run.containers);
     const hint = others.length === 0 ? 'none of its containers runs' : `its running containers are ${others.join(', ')}`;
-    throw new MeshError('failed_precondition', `container "${name}" of pod ${found}/${pod} does not run; ${hint}; see: mesh lab status`);
+    throw new MeshError(
+      'failed_precondition',
+      `container "${name}" of pod ${found}/${pod} does not run; ${hint}; see: mesh lab status`,
+    );
   }
   const args = [...enterLab(state), '--', tools.nsenter, ...joinContainerArguments(running.pid, running.context, command, tools)];
   return { program: tools.nsenter, args, env: running.context.env };

@@ -93,7 +93,11 @@ export const envFlags = flagTable({ ...labFlags });
 /** The flags of `lab down`. */
 export const downFlags = flagTable({
   ...labFlags,
-  purge: { type: 'bool', default: false, summary: "also remove the state directory: objects, the certificate authority's key, logs" },
+  purge: {
+    type: 'bool',
+    default: false,
+    summary: "also remove the state directory: objects, the certificate authority's key, logs",
+  },
 });
 
 /** The flags of `lab demo`. */

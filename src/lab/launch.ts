@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { MeshError } from '../lib/errors.ts';
 import { quote } from './kubelet/container-script.ts';
 import { MESH_MOUNTS } from './kubelet/mesh-program.ts';
-import { meshArgv, type MeshInstallation } from './mesh-command.ts';
+import { type MeshInstallation, meshArgv } from './mesh-command.ts';
 import type { LabPaths } from './paths.ts';
 import { identify } from './process-identity.ts';
 import type { RunState } from './run-state.ts';
@@ -28,7 +28,8 @@ export interface LaunchOptions {
 export async function launchLab(options: LaunchOptions): Promise<RunState> {
   const { paths, rootless, tools } = options;
   rmSync(paths.run, { recursive: true, force: true });
-  for (const directory of [paths.run, paths.memory, paths.store, paths.logs]) mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (const directory of [paths.run, paths.memory, paths.store, paths.logs])
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
   const log = openSync(`${paths.logs}/lab.log`, 'a', 0o600);
   const namespaces = [...(rootless ? ['--user', '--map-root-user'] : []), '--net', '--mount', '--pid', '--fork', '--kill-child'];
   const child = spawn(tools.unshare, [...namespaces, tools.sh, '-c', initScript(options)], {

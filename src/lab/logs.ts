@@ -1,6 +1,6 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { ExecTarget } from './exec.ts';
@@ -10,7 +10,12 @@ import { findPod, parseTarget } from './pod-target.ts';
 const FOLLOW_MS = 200;
 
 /** Prints a container's log, and with `follow` what is added to it until the host is asked to stop. Throws `not_found`. */
-export async function printLogs(paths: LabPaths, { target, namespace, container }: ExecTarget, follow: boolean, host: Host): Promise<void> {
+export async function printLogs(
+  paths: LabPaths,
+  { target, namespace, container }: ExecTarget,
+  follow: boolean,
+  host: Host,
+): Promise<void> {
   const { pod, run, namespace: found } = findPod(paths, parseTarget(target, namespace));
   const directory = podLogDirectory(paths, found, pod);
   const name = container || run.defaultContainer;

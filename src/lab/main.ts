@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Host } from '../io/host.ts';
 import type { Invocation } from '../flags/table.ts';
+import type { Host } from '../io/host.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { applyFlags, daemonFlags, downFlags, envFlags, execFlags, logsFlags, statusFlags, upFlags } from './flags.ts';
 import { labDirectory, labPaths } from './paths.ts';
@@ -29,7 +29,8 @@ export async function runUp({ options }: Invocation<typeof upFlags>, host: Host)
 
 /** `lab apply`: stores manifests and waits until their pods are ready. */
 export async function runApply({ options }: Invocation<typeof applyFlags>, host: Host): Promise<number> {
-  if (options.filename.length === 0) throw new MeshError('usage', 'nothing to apply; name a file or directory of manifests by -f');
+  if (options.filename.length === 0)
+    throw new MeshError('usage', 'nothing to apply; name a file or directory of manifests by -f');
   const { parseImageMapping } = await import('./kubelet/image.ts');
   const images = options.image.map(parseImageMapping);
   const lab = await openLab(options.dir, host);
@@ -50,7 +51,13 @@ export async function runExec({ options, args }: Invocation<typeof execFlags>, h
   const [target = '', ...command] = args;
   const [{ execAttached }, { findTools }] = await Promise.all([import('./exec.ts'), import('./tools.ts')]);
   const { namespace, container } = options;
-  return execAttached(pathsOf(options.dir, host), { target, namespace, container }, command, findTools(host.env['PATH']), host.env['TERM']);
+  return execAttached(
+    pathsOf(options.dir, host),
+    { target, namespace, container },
+    command,
+    findTools(host.env['PATH']),
+    host.env['TERM'],
+  );
 }
 
 /** `lab status`: the pods and the control plane. */
@@ -124,4 +131,3 @@ function pathsOf(dir: string, { env, cwd }: Host) {
 function say(host: Host): (line: string) => void {
   return (line) => void host.stdout.write(`${line}\n`);
 }
-

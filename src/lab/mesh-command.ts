@@ -13,7 +13,10 @@ export function meshInstallation(modulePath: string, node: string): MeshInstalla
   for (let directory = dirname(modulePath); ; directory = dirname(directory)) {
     if (existsSync(join(directory, 'bin/mesh'))) return { node, directory };
     if (directory === dirname(directory)) {
-      throw new MeshError('failed_precondition', `bin/mesh is in no directory above ${modulePath}; the installation is incomplete`);
+      throw new MeshError(
+        'failed_precondition',
+        `bin/mesh is in no directory above ${modulePath}; the installation is incomplete`,
+      );
     }
   }
 }

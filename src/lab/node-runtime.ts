@@ -69,7 +69,15 @@ function tokenSource({ cluster, issuer, host }: NodeRuntimeParts): NodeRuntime['
     const known = issued.get(key);
     if (known !== undefined && now.getTime() < known.renewAt) return known.token;
     const full: TokenSubject = { ...subject, serviceAccount: { name: account, uid } };
-    const claims = tokenClaims({ issuer: issuer.issuer, subject: full, audience, lifetime, now, id: randomUUID(), node: NODE_NAME });
+    const claims = tokenClaims({
+      issuer: issuer.issuer,
+      subject: full,
+      audience,
+      lifetime,
+      now,
+      id: randomUUID(),
+      node: NODE_NAME,
+    });
     const token = await issuer.sign(claims);
     for (const [other, { renewAt }] of issued) if (renewAt <= now.getTime()) issued.delete(other);
     issued.set(key, { token, renewAt: now.getTime() + renewAfter(lifetime) });

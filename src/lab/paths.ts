@@ -26,7 +26,10 @@ export function labDirectory(flag: string, env: Readonly<Record<string, string |
   const home = env['HOME'];
   const state = env['XDG_STATE_HOME'] || (home ? `${home}/.local/state` : undefined);
   if (state === undefined) {
-    throw new MeshError('usage', 'the state directory of the lab is not known because HOME is not set; give one by --dir or MESH_LAB_DIR');
+    throw new MeshError(
+      'usage',
+      'the state directory of the lab is not known because HOME is not set; give one by --dir or MESH_LAB_DIR',
+    );
   }
   return resolve(cwd, state, 'mesh/lab');
 }

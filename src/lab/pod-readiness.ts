@@ -12,7 +12,9 @@ export function blockers(deployments: readonly KubeObject[], pods: readonly PodV
     const wanted = replicasOf(deployment);
     if (current.length === wanted && owned.length === wanted) return [];
     const { namespace, name } = deployment.metadata;
-    return [`deployment ${namespace}/${name}: has ${current.length} of ${wanted} pods, and ${owned.length - current.length} old ones`];
+    return [
+      `deployment ${namespace}/${name}: has ${current.length} of ${wanted} pods, and ${owned.length - current.length} old ones`,
+    ];
   });
   return [...lacking, ...pods.filter((pod) => !pod.ready && !isOver(pod)).map(blockerOf)];
 }
@@ -24,8 +26,12 @@ function blockerOf(pod: PodView): string {
 /** What the pod's containers, or else its conditions, say about why it is not ready. */
 export function whyNotReady(pod: KubeObject): string | undefined {
   const status = new Fields(pod['status'], 'status', []);
-  const condition = status.list('conditions').find((each) => each.string('type') === 'Ready' && each.string('status') === 'False');
-  const blocked = status.list('conditions').find((each) => each.string('type') === 'Initialized' && each.string('message') !== undefined);
+  const condition = status
+    .list('conditions')
+    .find((each) => each.string('type') === 'Ready' && each.string('status') === 'False');
+  const blocked = status
+    .list('conditions')
+    .find((each) => each.string('type') === 'Initialized' && each.string('message') !== undefined);
   const containers = [...status.list('initContainerStatuses'), ...status.list('containerStatuses')];
   const waiting = containers.flatMap((container) => {
     const state = container.object('state').optionalObject('waiting');

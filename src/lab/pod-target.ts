@@ -21,8 +21,10 @@ export function parseTarget(text: string, flag: string): { readonly name: string
   const dot = text.lastIndexOf('.');
   const name = dot < 0 ? text : text.slice(0, dot);
   const namespace = dot < 0 ? flag || 'default' : text.slice(dot + 1);
-  if (name === '' || namespace === '') throw new MeshError('usage', `"${text}" is not POD-OR-DEPLOYMENT[.NAMESPACE], such as sleep.foo`);
-  if (flag !== '' && flag !== namespace) throw new MeshError('usage', `"${text}" says namespace ${namespace}, the flag says ${flag}`);
+  if (name === '' || namespace === '')
+    throw new MeshError('usage', `"${text}" is not POD-OR-DEPLOYMENT[.NAMESPACE], such as sleep.foo`);
+  if (flag !== '' && flag !== namespace)
+    throw new MeshError('usage', `"${text}" says namespace ${namespace}, the flag says ${flag}`);
   return { name, namespace };
 }
 
@@ -31,7 +33,8 @@ export function findPod(paths: LabPaths, { name, namespace }: { readonly name: s
   const pods = podsOf(paths, namespace);
   const candidates = pods.filter((pod) => pod === name || deploymentOf(pod) === name);
   const found = candidates.map((pod) => ({ namespace, pod, run: readRunFile(paths, namespace, pod) }));
-  const best = found.find(({ pod }) => pod === name) ?? found.find(({ run }) => Object.keys(run.containers).length > 0) ?? found[0];
+  const best =
+    found.find(({ pod }) => pod === name) ?? found.find(({ run }) => Object.keys(run.containers).length > 0) ?? found[0];
   if (best !== undefined) return best;
   const others = pods.length === 0 ? 'no pod runs there' : `its pods are ${pods.join(', ')}`;
   throw new MeshError('not_found', `namespace "${namespace}" has no pod or deployment "${name}"; ${others}`);

@@ -8,7 +8,11 @@ export function checkLaunch({ envoy, tools }: { readonly envoy: string; readonly
   try {
     accessSync(envoy, constants.X_OK);
   } catch (error) {
-    throw new MeshError('failed_precondition', `Envoy is not at ${envoy}; run \`npm run setup\`, or name a binary by ENVOY_PATH`, error);
+    throw new MeshError(
+      'failed_precondition',
+      `Envoy is not at ${envoy}; run \`npm run setup\`, or name a binary by ENVOY_PATH`,
+      error,
+    );
   }
   const rootless = process.getuid?.() !== 0;
   const namespaces = [...(rootless ? ['--user', '--map-root-user'] : []), '--net', '--mount', '--pid', '--fork'];

@@ -34,11 +34,14 @@ export function runCommand(program: string, args: readonly string[], options: Co
   }
   child.stdin?.on('error', () => {}).end(options.input);
   child.on('error', (error) => {
-    reject(new MeshError(options.signal?.aborted ? 'cancelled' : 'unavailable', `running ${program} failed: ${error.message}`, error));
+    reject(
+      new MeshError(options.signal?.aborted ? 'cancelled' : 'unavailable', `running ${program} failed: ${error.message}`, error),
+    );
   });
   child.on('close', (code, signal) => {
     if (code !== null) resolve({ code, ...output });
-    else if (child.killed && !options.signal?.aborted) reject(new MeshError('deadline_exceeded', `${program} did not end in time`));
+    else if (child.killed && !options.signal?.aborted)
+      reject(new MeshError('deadline_exceeded', `${program} did not end in time`));
     else resolve({ code: exitCodeOf(code, signal), ...output });
   });
   return promise;

@@ -15,7 +15,12 @@ export interface RunState {
 export interface LabHealth {
   /** The daemon follows the store and runs pods. */
   readonly serving: boolean;
-  readonly components: readonly { readonly name: string; readonly ready: boolean; readonly restarts: number; readonly message: string }[];
+  readonly components: readonly {
+    readonly name: string;
+    readonly ready: boolean;
+    readonly restarts: number;
+    readonly message: string;
+  }[];
 }
 
 /** The lab that runs in a state directory; undefined when none does. */
@@ -31,7 +36,11 @@ export function runningLab(paths: LabPaths): RunState | undefined {
 /** Throws `failed_precondition` that says how to start one. */
 export function requireLab(paths: LabPaths): RunState {
   const state = runningLab(paths);
-  if (state === undefined) throw new MeshError('failed_precondition', `no lab is running in ${paths.dir}; start it with: mesh lab up --dir ${paths.dir}`);
+  if (state === undefined)
+    throw new MeshError(
+      'failed_precondition',
+      `no lab is running in ${paths.dir}; start it with: mesh lab up --dir ${paths.dir}`,
+    );
   return state;
 }
 

@@ -23,12 +23,19 @@ function take(path: string): void {
     return;
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new MeshError('failed_precondition', `${dirname(path)} cannot be written to: ${MeshError.from(error).message}; name another directory by --dir`, error);
+      throw new MeshError(
+        'failed_precondition',
+        `${dirname(path)} cannot be written to: ${MeshError.from(error).message}; name another directory by --dir`,
+        error,
+      );
     }
   }
   const holder = readHolder(path);
   if (holder !== undefined && isRunning(holder)) {
-    throw new MeshError('failed_precondition', `process ${holder.pid} is starting a lab in ${dirname(path)}; wait for it, or name another directory by --dir`);
+    throw new MeshError(
+      'failed_precondition',
+      `process ${holder.pid} is starting a lab in ${dirname(path)}; wait for it, or name another directory by --dir`,
+    );
   }
   // Left by a process that was killed.
   writeFileSync(path, content, { mode: 0o600 });

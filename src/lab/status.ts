@@ -35,7 +35,9 @@ function podRow(pod: KubeObject, now: Date): PodRow {
   const status = new Fields(pod['status'], 'status', []);
   const containers = status.list('containerStatuses');
   const all = [...status.list('initContainerStatuses'), ...containers];
-  const waiting = all.map((container) => container.object('state').object('waiting').string('reason')).find((reason) => reason !== undefined);
+  const waiting = all
+    .map((container) => container.object('state').object('waiting').string('reason'))
+    .find((reason) => reason !== undefined);
   const made = Date.parse(pod.metadata.creationTimestamp ?? '');
   return {
     namespace: view.namespace,
@@ -51,7 +53,12 @@ function podRow(pod: KubeObject, now: Date): PodRow {
 
 /** Aligned columns, as kubectl prints them. */
 export function statusTable({ controlPlane, pods }: LabStatus): string {
-  const components = controlPlane.map(({ name, ready, restarts, message }) => [name, ready ? 'ready' : 'not ready', `${restarts}`, message]);
+  const components = controlPlane.map(({ name, ready, restarts, message }) => [
+    name,
+    ready ? 'ready' : 'not ready',
+    `${restarts}`,
+    message,
+  ]);
   const rows = pods.map(({ namespace, name, ready, status, restarts, ip, ageSeconds }) => [
     namespace,
     name,
@@ -73,7 +80,14 @@ export function statusTable({ controlPlane, pods }: LabStatus): string {
 
 function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   ').trimEnd()).join('\n');
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** `45s`, `12m`, `5h`, `3d`. */

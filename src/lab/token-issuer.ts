@@ -31,7 +31,8 @@ export async function openTokenIssuer(path: string, names: Names, namespace: str
   const jwks = { keys: [{ ...publicJwk, kid, alg: ALGORITHM, use: 'sig' }] };
   return {
     issuer,
-    sign: (claims) => new SignJWT({ ...claims, aud: [...claims.aud] }).setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' }).sign(key),
+    sign: (claims) =>
+      new SignJWT({ ...claims, aud: [...claims.aud] }).setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' }).sign(key),
     trust: {
       apiVersion: 'v1',
       kind: 'ConfigMap',

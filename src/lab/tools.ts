@@ -6,7 +6,21 @@ export type Tools = { readonly [Name in ToolName]: string };
 
 type ToolName = (typeof NAMES)[number];
 
-const NAMES = ['cp', 'env', 'ip', 'iptables-restore', 'mkdir', 'mount', 'nsenter', 'pivot_root', 'setpriv', 'sh', 'sleep', 'umount', 'unshare'] as const;
+const NAMES = [
+  'cp',
+  'env',
+  'ip',
+  'iptables-restore',
+  'mkdir',
+  'mount',
+  'nsenter',
+  'pivot_root',
+  'setpriv',
+  'sh',
+  'sleep',
+  'umount',
+  'unshare',
+] as const;
 
 const PACKAGES: Readonly<Partial<Record<ToolName, string>>> = { ip: 'iproute2', 'iptables-restore': 'iptables' };
 const SYSTEM_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];

@@ -15,7 +15,10 @@ export function parseListenAddress(text: string): Parsed<HostPort> {
   const match = FORM.exec(text)?.groups;
   const port = Number(match?.['port']);
   if (match === undefined || port > 65_535) {
-    return { ok: false, problems: [{ path: '', message: `"${text}" is not an address such as :15010, 127.0.0.1:15010 or [::1]:15010` }] };
+    return {
+      ok: false,
+      problems: [{ path: '', message: `"${text}" is not an address such as :15010, 127.0.0.1:15010 or [::1]:15010` }],
+    };
   }
   return { ok: true, value: { host: match['v6'] || match['host'] || ANY_HOST, port } };
 }

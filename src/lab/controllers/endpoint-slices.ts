@@ -48,7 +48,9 @@ function slicePort(port: ServicePortView, pod: PodView): SlicePort[] {
   const { targetPort, protocol } = port;
   const number = typeof targetPort === 'number' ? targetPort : pod.ports.find(({ name }) => name === targetPort)?.number;
   if (number === undefined) return [];
-  return [{ name: port.name, port: number, protocol, ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }) }];
+  return [
+    { name: port.name, port: number, protocol, ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }) },
+  ];
 }
 
 function slice(service: ServiceView, index: number, ports: readonly SlicePort[], pods: readonly PodView[]): KubeObject {

@@ -23,7 +23,9 @@ export function podView(object: KubeObject): PodView {
     labels: object.metadata.labels ?? {},
     podIp: status.string('podIP'),
     phase: status.string('phase'),
-    ready: status.list('conditions').some((condition) => condition.string('type') === 'Ready' && condition.string('status') === 'True'),
+    ready: status
+      .list('conditions')
+      .some((condition) => condition.string('type') === 'Ready' && condition.string('status') === 'True'),
     ports: spec.list('containers').flatMap((container) =>
       container.list('ports').map((port) => ({
         name: port.string('name'),

@@ -44,7 +44,10 @@ export class ServiceController {
     const address = this.#addresses.get(key) ?? this.#pool.allocate(clusterIp);
     if (clusterIp !== undefined && address !== clusterIp) {
       // Outside the range it is the user's own business; inside it another service has it.
-      this.#logger.warn('the address of a service is not in the lab\'s range or taken by another one', { service: key, clusterIp });
+      this.#logger.warn("the address of a service is not in the lab's range or taken by another one", {
+        service: key,
+        clusterIp,
+      });
       this.#pool.release(address);
       return;
     }
@@ -55,7 +58,12 @@ export class ServiceController {
   async #writeSlices(services: readonly ServiceView[]): Promise<void> {
     const pods = this.#cluster.list('pod').map(podView);
     const existing = this.#cluster.list('endpointSlice').filter(isManaged);
-    const wanted = services.flatMap((service) => slicesOf(service, pods.filter(({ namespace }) => namespace === service.namespace)));
+    const wanted = services.flatMap((service) =>
+      slicesOf(
+        service,
+        pods.filter(({ namespace }) => namespace === service.namespace),
+      ),
+    );
     const names = new Set(wanted.map(nameOf));
     for (const slice of wanted) await this.#cluster.put('endpointSlice', slice);
     for (const slice of existing) if (!names.has(nameOf(slice))) await this.#cluster.delete('endpointSlice', slice);

@@ -34,7 +34,12 @@ export function launchContainer(pod: RunningPod, spec: ContainerSpec, runtime: N
   const expand = (text: string): string => expandReferences(text, declared);
   const program = imageProgram({ ...spec, command: spec.command?.map(expand), args: spec.args.map(expand) }, runtime.images());
   const context: ContainerContext = {
-    env: { ...runtime.baseEnvironment, HOSTNAME: pod.spec.hostname ?? pod.name, ...programEnvironment(program, runtime), ...Object.fromEntries(declared) },
+    env: {
+      ...runtime.baseEnvironment,
+      HOSTNAME: pod.spec.hostname ?? pod.name,
+      ...programEnvironment(program, runtime),
+      ...Object.fromEntries(declared),
+    },
     workingDir: spec.workingDir ?? '/',
     privileges: setprivArguments(spec.user, runtime.rootless),
   };
@@ -44,7 +49,10 @@ export function launchContainer(pod: RunningPod, spec: ContainerSpec, runtime: N
     {
       memory: runtime.paths.memory,
       scratch,
-      plan: planMounts([...ownBinds(pod), ...programBinds(program, runtime), ...volumeBinds(pod, spec, runtime)], runtime.hostFiles),
+      plan: planMounts(
+        [...ownBinds(pod), ...programBinds(program, runtime), ...volumeBinds(pod, spec, runtime)],
+        runtime.hostFiles,
+      ),
       workingDir: context.workingDir,
       argv: [runtime.tools.setpriv, ...context.privileges, '--', ...programArgv(program, runtime)],
     },
@@ -104,7 +112,8 @@ function volumeBinds(pod: RunningPod, spec: ContainerSpec, { paths, hostFiles }:
     // As the kubelet: a directory that a subPath names is made in an empty volume.
     if (origin?.type === 'emptyDir' && subPath !== undefined) mkdirSync(onHost, { recursive: true });
     const found = hostFiles.resolve(onHost);
-    if (found === undefined) throw new MeshError('invalid', `volume "${volume}" of container "${spec.name}": ${source} does not exist`);
+    if (found === undefined)
+      throw new MeshError('invalid', `volume "${volume}" of container "${spec.name}": ${source} does not exist`);
     return { source, target: path, type: found.type, readOnly: readOnly || origin?.type === 'projected' };
   });
 }

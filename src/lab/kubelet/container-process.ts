@@ -32,7 +32,20 @@ const COMPLAINT_LIMIT = 2_000;
 
 /** Starts a container in its pod's namespaces, with a mount namespace of its own. */
 export function startContainer({ sandboxPid, script, env, log }: ContainerStart, tools: Tools): ContainerProcess {
-  const enter = ['-t', `${sandboxPid}`, '--net', '--uts', '--ipc', '--pid', '--', tools.unshare, '--mount', tools.sh, '-c', script];
+  const enter = [
+    '-t',
+    `${sandboxPid}`,
+    '--net',
+    '--uts',
+    '--ipc',
+    '--pid',
+    '--',
+    tools.unshare,
+    '--mount',
+    tools.sh,
+    '-c',
+    script,
+  ];
   // A process group of its own, so that what the program leaves behind ends with it.
   const child = spawn(tools.nsenter, enter, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env, detached: true });
   let pid: number | undefined;

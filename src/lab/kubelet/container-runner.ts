@@ -1,8 +1,8 @@
 import { type Duration, milliseconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import { RestartBackoff } from './backoff.ts';
-import type { ContainerExit } from './container-process.ts';
 import type { ContainerContext, LaunchedContainer } from './container-launch.ts';
+import type { ContainerExit } from './container-process.ts';
 import type { ContainerSpec, ProbeSpec, RestartPolicy } from './pod-spec.ts';
 import type { ContainerRecord, ContainerState } from './pod-status.ts';
 import type { ProbeResult } from './probe.ts';

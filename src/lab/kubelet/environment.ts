@@ -23,13 +23,13 @@ export function containerEnvironment(container: ContainerSpec, sources: Environm
     for (const [key, value] of keys ?? []) values.set(`${from.prefix}${key}`, value);
   }
   for (const { name, value } of container.env) {
-    const text = valueOf(value, values, sources, problems);
+    const text = resolveValue(value, values, sources, problems);
     if (text !== undefined) values.set(name, text);
   }
   return problems.length === 0 ? { ok: true, value: values } : { ok: false, problems };
 }
 
-function valueOf(
+function resolveValue(
   value: EnvValue,
   earlier: ReadonlyMap<string, string>,
   sources: EnvironmentSources,

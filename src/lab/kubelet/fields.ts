@@ -55,7 +55,8 @@ export class Fields {
     const value = this.#read(
       name,
       'a map of strings',
-      (found): found is Record<string, string> => isRecord(found) && Object.values(found).every((entry) => typeof entry === 'string'),
+      (found): found is Record<string, string> =>
+        isRecord(found) && Object.values(found).every((entry) => typeof entry === 'string'),
     );
     return value ?? {};
   }

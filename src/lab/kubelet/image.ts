@@ -22,7 +22,10 @@ const SERVERS = ['httpbin', 'jwks'];
  * images are known by name; any other needs a `command`, which is run from the host. Throws `invalid` when there is
  * nothing to run.
  */
-export function imageProgram(container: Pick<ContainerSpec, 'image' | 'command' | 'args' | 'ports'>, rules: ImageRules): ImageProgram {
+export function imageProgram(
+  container: Pick<ContainerSpec, 'image' | 'command' | 'args' | 'ports'>,
+  rules: ImageRules,
+): ImageProgram {
   const { image, command, args } = container;
   const repository = repositoryOf(image);
   const name = repository.slice(repository.lastIndexOf('/') + 1);

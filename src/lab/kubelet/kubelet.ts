@@ -123,7 +123,10 @@ export class Kubelet {
   #writeHosts(uid: string, pod: KubeObject, podIp: string): void {
     const { name, namespace = 'default' } = pod.metadata;
     const { paths, domain } = this.#runtime;
-    writeInPlace(`${paths.memory}/${memoryPaths.hosts(uid)}`, hostsText({ namespace, podName: name, podIp, services: this.#names, domain }));
+    writeInPlace(
+      `${paths.memory}/${memoryPaths.hosts(uid)}`,
+      hostsText({ namespace, podName: name, podIp, services: this.#names, domain }),
+    );
   }
 
   /** What `lab exec` joins a container by. The environment may hold secrets. */
@@ -131,7 +134,9 @@ export class Kubelet {
     const file = podRunFile(this.#runtime.paths, namespace, name);
     const { defaultContainer } = runner;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.new`, JSON.stringify({ defaultContainer, containers: Object.fromEntries(runner.joinable) }), { mode: 0o600 });
+    writeFileSync(`${file}.new`, JSON.stringify({ defaultContainer, containers: Object.fromEntries(runner.joinable) }), {
+      mode: 0o600,
+    });
     renameSync(`${file}.new`, file);
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, renameSync, fstatSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** A container's log keeps at most this much, and once more in `.1`. */

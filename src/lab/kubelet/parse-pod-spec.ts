@@ -2,9 +2,19 @@ import { seconds } from '../../lib/duration.ts';
 import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { Fields } from './fields.ts';
-import type { ContainerPort, ContainerSpec, EnvFrom, EnvValue, EnvVar, PodSpec, RestartPolicy, UserSpec, VolumeMount } from './pod-spec.ts';
 import { parseProbe } from './parse-probe.ts';
 import { parseVolume } from './parse-volume.ts';
+import type {
+  ContainerPort,
+  ContainerSpec,
+  EnvFrom,
+  EnvValue,
+  EnvVar,
+  PodSpec,
+  RestartPolicy,
+  UserSpec,
+  VolumeMount,
+} from './pod-spec.ts';
 
 const RESTART_POLICIES: readonly RestartPolicy[] = ['Always', 'OnFailure', 'Never'];
 
@@ -24,7 +34,8 @@ export function parsePodSpec(pod: KubeObject): Parsed<PodSpec> {
     hostname: spec.string('hostname'),
   };
   if (value.containers.length === 0) spec.problem('containers', 'a pod needs at least one container');
-  if (spec.boolean('hostNetwork') === true) spec.problem('hostNetwork', 'the lab gives every pod its own network; remove hostNetwork');
+  if (spec.boolean('hostNetwork') === true)
+    spec.problem('hostNetwork', 'the lab gives every pod its own network; remove hostNetwork');
   checkNames(value, spec);
   return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
 }
@@ -36,7 +47,8 @@ function checkNames(pod: PodSpec, spec: Fields): void {
     if (seen.has(name)) spec.problem('containers', `two containers are named "${name}"`);
     seen.add(name);
     for (const { volume } of volumeMounts) {
-      if (!volumes.has(volume)) spec.problem('volumes', `container "${name}" mounts volume "${volume}", which the pod does not have`);
+      if (!volumes.has(volume))
+        spec.problem('volumes', `container "${name}" mounts volume "${volume}", which the pod does not have`);
     }
   }
 }
@@ -69,7 +81,8 @@ function parseContainer(container: Fields, podUser: UserSpec): ContainerSpec {
 
 function userOf(context: Fields, pod: UserSpec | undefined): UserSpec {
   const capabilities = context.object('capabilities');
-  const names = (field: string): string[] => (capabilities.strings(field) ?? []).map((name) => name.toUpperCase().replace(/^CAP_/, ''));
+  const names = (field: string): string[] =>
+    (capabilities.strings(field) ?? []).map((name) => name.toUpperCase().replace(/^CAP_/, ''));
   return {
     uid: context.integer('runAsUser') ?? pod?.uid,
     gid: context.integer('runAsGroup') ?? pod?.gid,

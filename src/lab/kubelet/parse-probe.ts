@@ -21,7 +21,9 @@ export function parseProbe(probe: Fields | undefined): ProbeSpec | undefined {
 function parseAction(probe: Fields): ProbeAction | undefined {
   const http = probe.optionalObject('httpGet');
   if (http !== undefined) {
-    const headers = http.list('httpHeaders').map((header) => ({ name: header.requiredString('name'), value: header.string('value') ?? '' }));
+    const headers = http
+      .list('httpHeaders')
+      .map((header) => ({ name: header.requiredString('name'), value: header.string('value') ?? '' }));
     const scheme = http.string('scheme')?.toUpperCase() === 'HTTPS' ? 'HTTPS' : 'HTTP';
     return { type: 'httpGet', host: http.string('host'), port: portOf(http), path: http.string('path') ?? '/', scheme, headers };
   }

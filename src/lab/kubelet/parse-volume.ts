@@ -33,7 +33,8 @@ function parseSinglePart(volume: Fields): { part: ProjectedPart; mode: number } 
     ['secret', 'secretName'],
   ] as const) {
     const source = volume.optionalObject(field);
-    if (source !== undefined) return { part: keysOf(field, source, nameField), mode: source.integer('defaultMode') ?? DEFAULT_MODE };
+    if (source !== undefined)
+      return { part: keysOf(field, source, nameField), mode: source.integer('defaultMode') ?? DEFAULT_MODE };
   }
   const downward = volume.optionalObject('downwardAPI');
   if (downward === undefined) return undefined;

@@ -11,8 +11,8 @@ import { type ContainerHost, ContainerRunner } from './container-runner.ts';
 import { parsePodSpec } from './parse-pod-spec.ts';
 import type { ContainerSpec, PodSpec, ProbeSpec } from './pod-spec.ts';
 import type { PodRecord } from './pod-status.ts';
-import { type ProbeResult, probeOnce } from './probe.ts';
 import { PodVolumes } from './pod-volumes.ts';
+import { type ProbeResult, probeOnce } from './probe.ts';
 import { memoryPaths, type RunningPod } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
@@ -67,7 +67,11 @@ export class PodRunner {
 
   /** The running containers, for `exec`. */
   get joinable(): ReadonlyMap<string, { readonly pid: number; readonly context: ContainerContext }> {
-    return new Map([...this.#init, ...this.#containers].flatMap(({ spec, joinable }) => (joinable === undefined ? [] : [[spec.name, joinable]])));
+    return new Map(
+      [...this.#init, ...this.#containers].flatMap(({ spec, joinable }) =>
+        joinable === undefined ? [] : [[spec.name, joinable]],
+      ),
+    );
   }
 
   /** The container that `exec` and `logs` mean when none is named: the first one that is not the sidecar. */
@@ -123,7 +127,10 @@ export class PodRunner {
     while (!signal.aborted) {
       try {
         const hostname = spec.hostname ?? this.#options.pod.metadata.name;
-        const sandbox = await createSandbox({ hostname, address: this.#options.address, link: this.#options.link }, this.#runtime.tools);
+        const sandbox = await createSandbox(
+          { hostname, address: this.#options.address, link: this.#options.link },
+          this.#runtime.tools,
+        );
         this.#hasAddress = true;
         this.#blocked = undefined;
         return sandbox;

@@ -3,7 +3,13 @@
 export type ContainerState =
   | { readonly type: 'waiting'; readonly reason: string; readonly message?: string }
   | { readonly type: 'running'; readonly startedAt: string }
-  | { readonly type: 'terminated'; readonly exitCode: number; readonly reason: string; readonly message?: string; readonly finishedAt: string };
+  | {
+      readonly type: 'terminated';
+      readonly exitCode: number;
+      readonly reason: string;
+      readonly message?: string;
+      readonly finishedAt: string;
+    };
 
 export interface ContainerRecord {
   readonly name: string;
@@ -44,7 +50,9 @@ export function podStatus(record: PodRecord, since: (condition: PodCondition) =>
   const notReady = { reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
   const conditions: PodCondition[] = [
     { type: 'PodScheduled', status: 'True' },
-    record.initialized ? { type: 'Initialized', status: 'True' } : { type: 'Initialized', status: 'False', ...(record.blocked ?? {}) },
+    record.initialized
+      ? { type: 'Initialized', status: 'True' }
+      : { type: 'Initialized', status: 'False', ...(record.blocked ?? {}) },
     ready ? { type: 'ContainersReady', status: 'True' } : { type: 'ContainersReady', status: 'False', ...notReady },
     ready ? { type: 'Ready', status: 'True' } : { type: 'Ready', status: 'False', ...(record.blocked ?? notReady) },
   ];

@@ -6,9 +6,11 @@ import { abortable } from './abortable.ts';
 import { writeProjectedVolume } from './projected-volume.ts';
 import { fieldOf, memoryPaths, type RunningPod } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
-import { volumeContent, type VolumeContent } from './volume-files.ts';
+import { type VolumeContent, volumeContent } from './volume-files.ts';
 
-type Written = { readonly ok: true; readonly renewAfter: Duration | undefined } | { readonly ok: false; readonly message: string };
+type Written =
+  | { readonly ok: true; readonly renewAfter: Duration | undefined }
+  | { readonly ok: false; readonly message: string };
 
 /** The volumes of one pod, in the lab's memory file system, kept as their sources are. */
 export class PodVolumes {
@@ -44,7 +46,8 @@ export class PodVolumes {
       const written = await this.#write().catch(notWritten);
       if (written.ok) {
         this.#keep(written.renewAfter, signal).catch((error: unknown) => {
-          if (!signal.aborted) this.#runtime.logger.error('volumes of a pod are not kept current', { pod: this.#pod.name, error: String(error) });
+          if (!signal.aborted)
+            this.#runtime.logger.error('volumes of a pod are not kept current', { pod: this.#pod.name, error: String(error) });
         });
         return;
       }
@@ -61,7 +64,8 @@ export class PodVolumes {
     let renewAfter = first;
     for (;;) {
       const over = new AbortController();
-      const due = renewAfter === undefined ? [] : [this.#runtime.sleep(renewAfter, AbortSignal.any([signal, over.signal])).catch(() => {})];
+      const due =
+        renewAfter === undefined ? [] : [this.#runtime.sleep(renewAfter, AbortSignal.any([signal, over.signal])).catch(() => {})];
       await abortable(Promise.race([this.#changed.promise, ...due]), signal);
       over.abort();
       const written = await this.#write().catch(notWritten);

@@ -32,8 +32,15 @@ export async function probeOnce(action: ProbeAction, timeout: Duration, target: 
   }
 }
 
-function probeHttp(action: Extract<ProbeAction, { type: 'httpGet' }>, timeout: Duration, target: ProbeTarget): Promise<ProbeResult> {
-  const headers = { 'user-agent': 'kube-probe/mesh-lab', ...Object.fromEntries(action.headers.map(({ name, value }) => [name, value])) };
+function probeHttp(
+  action: Extract<ProbeAction, { type: 'httpGet' }>,
+  timeout: Duration,
+  target: ProbeTarget,
+): Promise<ProbeResult> {
+  const headers = {
+    'user-agent': 'kube-probe/mesh-lab',
+    ...Object.fromEntries(action.headers.map(({ name, value }) => [name, value])),
+  };
   const options = {
     host: action.host ?? target.podIp,
     port: portNumber(action.port, target),

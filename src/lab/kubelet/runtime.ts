@@ -21,7 +21,12 @@ export interface NodeRuntime {
   readonly baseEnvironment: Readonly<Record<string, string>>;
   /** The keys of a ConfigMap or Secret; undefined when there is none. */
   readonly keys: (namespace: string, source: 'configMap' | 'secret', name: string) => ReadonlyMap<string, Uint8Array> | undefined;
-  readonly token: (subject: Omit<TokenSubject, 'serviceAccount'>, account: string, audience: string, lifetime: Duration) => Promise<string>;
+  readonly token: (
+    subject: Omit<TokenSubject, 'serviceAccount'>,
+    account: string,
+    audience: string,
+    lifetime: Duration,
+  ) => Promise<string>;
   readonly logger: Logger;
   readonly now: () => Date;
   readonly random: () => number;

@@ -22,7 +22,9 @@ export interface HostsFile {
 export function hostsText({ namespace, podName, podIp, services, domain }: HostsFile): string {
   const lines = services
     .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name))
-    .flatMap((service) => service.addresses.toSorted(compare).map((address) => `${address}\t${aliases(service, namespace, domain)}`));
+    .flatMap((service) =>
+      service.addresses.toSorted(compare).map((address) => `${address}\t${aliases(service, namespace, domain)}`),
+    );
   return ['127.0.0.1\tlocalhost', '::1\tlocalhost ip6-localhost ip6-loopback', `${podIp}\t${podName}`, ...lines, ''].join('\n');
 }
 
