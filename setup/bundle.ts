@@ -4,8 +4,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+
+import { build } from 'esbuild';
 import { type Step, stampOf } from './step.ts';
 
 const OUT_DIR = 'dist';
@@ -41,18 +41,6 @@ function describeBuild(): Build {
 
 const sources = (): string[] => [...globSync('src/**/*.{ts,json}'), ...globSync('build/gen/**/*.ts')].sort();
 
-/** A component that has no main module yet fails when it is run, not when the others are built. */
-const unfinishedComponents: Plugin = {
-  name: 'unfinished components',
-  setup: (builder) => {
-    builder.onResolve({ filter: /^\..*\.ts$/ }, ({ path, resolveDir }) => {
-      if (existsSync(join(resolveDir, path))) return undefined;
-      process.stderr.write(` (missing: ${join(resolveDir, path)})`);
-      return { path, external: true };
-    });
-  },
-};
-
 async function bundle(): Promise<void> {
   rmSync(NEW_DIR, { recursive: true, force: true });
   await build({
@@ -69,7 +57,6 @@ async function bundle(): Promise<void> {
     keepNames: true,
     sourcemap: 'linked',
     external: EXTERNAL,
-    plugins: [unfinishedComponents],
     banner: { js: COMMONJS_BANNER },
     define: { MESH_BUILD: JSON.stringify(describeBuild()) },
     logLevel: 'warning',

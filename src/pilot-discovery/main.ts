@@ -65,7 +65,23 @@ interface Loggers {
 }
 
 async function serve(config: DiscoveryConfig, stores: Stores, host: Host, loggers: Loggers): Promise<void> {
-  const { signal } = host;
+  // Whatever ends the serving, a port in use included, ends what follows the stores too.
+  const stop = new AbortController();
+  const signal = AbortSignal.any([host.signal, stop.signal]);
+  try {
+    await serveUntil(signal, config, stores, host, loggers);
+  } finally {
+    stop.abort();
+  }
+}
+
+async function serveUntil(
+  signal: AbortSignal,
+  config: DiscoveryConfig,
+  stores: Stores,
+  host: Host,
+  loggers: Loggers,
+): Promise<void> {
   const publisher = new Publisher(createTranslator({ hash: (bytes) => hash('sha1', bytes, 'base64url') }));
   const proxies = new Proxies(host.now);
   const metrics = createMetrics(shortVersion(buildInfo));
