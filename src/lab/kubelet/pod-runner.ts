@@ -13,6 +13,7 @@ import type { ContainerSpec, PodSpec, ProbeSpec } from './pod-spec.ts';
 import type { PodRecord } from './pod-status.ts';
 import { PodVolumes } from './pod-volumes.ts';
 import { type ProbeResult, probeOnce } from './probe.ts';
+import { rootlessRefusal } from './rootless-limits.ts';
 import { memoryPaths, type RunningPod } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
 import { createSandbox, type Sandbox } from './sandbox.ts';
@@ -94,6 +95,11 @@ export class PodRunner {
       return;
     }
     const spec = parsed.value;
+    const refusal = this.#runtime.rootless ? rootlessRefusal(spec) : undefined;
+    if (refusal !== undefined) {
+      this.#block('NeedsRoot', refusal);
+      return;
+    }
     const host = (pod: RunningPod): ContainerHost => this.#containerHost(pod);
     const sandbox = await this.#sandbox(spec, signal);
     if (sandbox === undefined) return;

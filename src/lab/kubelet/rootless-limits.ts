@@ -1,0 +1,15 @@
+import type { PodSpec } from './pod-spec.ts';
+
+const REDIRECTION_CONTAINER = 'mesh-init';
+const PROXY_MARK_FLAG = '--proxy-mark';
+
+/**
+ * Why a lab that runs in a user namespace cannot run a pod, and what to do; undefined when it can. Only user 0 exists there,
+ * so that a redirection which tells the proxy by its user would fail at every start. One that tells it by a mark works.
+ */
+export function rootlessRefusal({ initContainers }: PodSpec): string | undefined {
+  const redirection = initContainers.find(({ name }) => name === REDIRECTION_CONTAINER);
+  if (redirection === undefined) return undefined;
+  if (redirection.args.some((arg) => arg === PROXY_MARK_FLAG || arg.startsWith(`${PROXY_MARK_FLAG}=`))) return undefined;
+  return 'a pod with a sidecar needs a lab that root has started, as the proxy has a user of its own; run `mesh lab down`, then `mesh lab up` as root, or leave the pod out of injection';
+}
