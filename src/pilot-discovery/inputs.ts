@@ -18,10 +18,12 @@ export interface Inputs {
   /** What has not been read yet; empty when everything has. */
   waitingFor(): readonly string[];
   readonly synced: Promise<void>;
+  /** Whether keys that the policies need have not been asked for yet, neither with success nor without. */
+  untriedKeys(): boolean;
 }
 
 export interface InputOptions {
-  readonly config: DiscoveryConfig;
+  readonly config: Pick<DiscoveryConfig, 'namespace' | 'appNamespace' | 'domain' | 'meshConfigFile'>;
   readonly registryStore: ObjectStore;
   readonly configStore: ObjectStore;
   readonly names: Names;
@@ -49,7 +51,12 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
   };
   const policies = followPolicies({ ...common, onChange: onPolicies, store: options.configStore });
   const mesh = await followMesh(options);
-  const keySets = createKeySets({ logger, signal, onChange, onFetch: options.onKeySetFetch });
+  const { promise: keysTried, resolve: markKeysTried } = Promise.withResolvers<void>();
+  const onKeys = (): void => {
+    if (!keySets.untried()) markKeysTried();
+    onChange();
+  };
+  const keySets = createKeySets({ logger, signal, onChange: onKeys, onFetch: options.onKeySetFetch });
 
   const waiting = new Map<string, Promise<void>>([
     ['services, endpoints and pods', registry.synced],
@@ -59,7 +66,7 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
   const listed = Promise.all(waiting.values()).then(() => keySets.follow(policies.values()));
   waiting.set(
     'key sets',
-    listed.then(() => Promise.race([keySets.attempted(), abortableDelay(KEY_SET_PATIENCE, signal)])),
+    listed.then(() => (keySets.untried() ? Promise.race([keysTried, abortableDelay(KEY_SET_PATIENCE, signal)]) : undefined)),
   );
   const synced = Promise.all(waiting.values()).then(() => undefined);
   for (const [name, promise] of waiting) promise.then(() => waiting.delete(name)).catch(() => {});
@@ -80,6 +87,7 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
     },
     problems: () => [...registry.problems(), ...policies.problems(), ...mesh.problems()],
     waitingFor: () => [...waiting.keys()],
+    untriedKeys: () => keySets.untried(),
     synced,
   };
 }

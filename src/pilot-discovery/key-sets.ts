@@ -11,10 +11,10 @@ export interface KeySets {
   /** Documents by `jwksKey`; one never fetched is missing. The same map until one of them changes. */
   documents(): ReadonlyMap<string, string>;
   /**
-   * Resolves when everything that is followed has been fetched, or failed to be, once. A server that restarts waits for it,
-   * so that it does not close services whose keys it is about to have.
+   * Whether something that is followed has been fetched neither with success nor without. A server waits a little while it is so, in order
+   * not to close services whose keys it is about to have; `onChange` runs when it is no longer so.
    */
-  attempted(): Promise<void>;
+  untried(): boolean;
 }
 
 export interface KeySetOptions {
@@ -28,8 +28,7 @@ export function createKeySets(options: KeySetOptions): KeySets {
   const { logger, signal, onChange, onFetch } = options;
   let sources: readonly Exclude<JwksSource, { readonly type: 'inline' }>[] = [];
   let documents: ReadonlyMap<string, string> = new Map();
-  let attempts = 0;
-  const { promise: attempted, resolve: markAttempted } = Promise.withResolvers<void>();
+  let waiting = false;
 
   const collect = (): void => {
     const fetched = fetcher.keySets();
@@ -47,9 +46,11 @@ export function createKeySets(options: KeySetOptions): KeySets {
     logger,
     signal,
     onFetch: (success) => {
-      attempts += 1;
-      if (attempts >= sources.length) markAttempted();
       onFetch(success);
+      if (waiting && fetcher.untried() === 0) {
+        waiting = false;
+        onChange();
+      }
     },
     onChange: () => {
       collect();
@@ -65,9 +66,10 @@ export function createKeySets(options: KeySetOptions): KeySets {
       if (unique.size === sources.length && sources.every((source) => unique.has(jwksKey(source)))) return;
       sources = [...unique.values()];
       fetcher.setSources(sources satisfies readonly JwksLocation[]);
+      waiting = fetcher.untried() > 0;
       collect();
     },
     documents: () => documents,
-    attempted: () => (sources.length === 0 ? Promise.resolve() : attempted),
+    untried: () => waiting,
   };
 }

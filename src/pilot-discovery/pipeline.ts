@@ -9,6 +9,8 @@ import type { Publisher } from './publisher.ts';
 /** Changes are folded until it is quiet this long, or at most so long. */
 const QUIET = milliseconds(100);
 const MAX_DELAY = seconds(10);
+/** A change that brings a key set nobody has asked for yet waits this long at most for the first answer, or good tokens would be refused until it comes. */
+const KEY_SET_PATIENCE_MS = 1_000;
 
 export interface Pipeline {
   readonly inputs: Inputs;
@@ -28,16 +30,29 @@ export async function createPipeline(options: PipelineOptions): Promise<Pipeline
   let started = false;
   let since: number | undefined;
   let firstError = true;
+  let held: NodeJS.Timeout | undefined;
 
+  /** Whether a change waits for keys, which `onChange` or the time-out ends. */
+  const holds = (from: number): boolean => {
+    clearTimeout(held);
+    const patience = from + KEY_SET_PATIENCE_MS - performance.now();
+    if (publisher.snapshot === undefined || !inputs.untriedKeys() || patience <= 0) return false;
+    held = setTimeout(publish, patience);
+    return true;
+  };
   const publish = (): void => {
     const from = since ?? performance.now();
-    since = undefined;
+    since = from;
     try {
-      const snapshot = nextSnapshot(publisher.snapshot, inputs.current());
+      const next = inputs.current();
+      if (holds(from)) return;
+      since = undefined;
+      const snapshot = nextSnapshot(publisher.snapshot, next);
       onPublish(from);
       publisher.publish(snapshot);
       firstError = true;
     } catch (error) {
+      since = undefined;
       // The last snapshot stays in force; a defect in one rebuild must not take every proxy's configuration down.
       if (firstError) logger.error('snapshot could not be built; the last one stays in force', { error });
       firstError = false;
@@ -49,7 +64,11 @@ export async function createPipeline(options: PipelineOptions): Promise<Pipeline
     since ??= performance.now();
     debouncer.touch();
   };
-  signal.addEventListener('abort', () => debouncer.close(), { once: true });
+  const stop = (): void => {
+    debouncer.close();
+    clearTimeout(held);
+  };
+  signal.addEventListener('abort', stop, { once: true });
   const inputs = await followInputs({ ...options, onChange });
 
   return {

@@ -43,10 +43,13 @@ export interface JwksFetcher {
   setSources(locations: readonly JwksLocation[]): void;
   /** Checked key sets of public keys as JSON text, by jwksLocationKey; a location never fetched is missing. Sorted by key. */
   keySets(): ReadonlyMap<string, string>;
+  /** How many of the locations that are needed have been fetched neither with success nor without. */
+  untried(): number;
 }
 
 interface Source {
   readonly location: JwksLocation;
+  tried: boolean;
   jwks: string | undefined;
   failures: number;
   /** When it was last fetched with success, by the clock. */
@@ -99,6 +102,7 @@ export function createJwksFetcher(options: JwksFetcherOptions): JwksFetcher {
     const before = source.jwks;
     const outcome = await fetchJwks(source.location, options.fetch, limits, signal).catch((error) => MeshError.from(error));
     if (signal.aborted) return;
+    source.tried = true;
     options.onFetch?.(typeof outcome === 'string');
     if (typeof outcome === 'string') {
       Object.assign(source, { jwks: outcome, failures: 0, fetchedAt: clock.now() });
@@ -127,6 +131,7 @@ export function createJwksFetcher(options: JwksFetcherOptions): JwksFetcher {
     if (source === undefined) {
       const fresh: Source = {
         location,
+        tried: false,
         jwks: undefined,
         failures: 0,
         fetchedAt: 0,
@@ -170,7 +175,9 @@ export function createJwksFetcher(options: JwksFetcherOptions): JwksFetcher {
     if (before.size !== after.size || [...after].some(([key, jwks]) => before.get(key) !== jwks)) options.onChange(after);
   }
 
-  return { setSources, keySets };
+  const untried = (): number => [...sources.values()].filter(({ tried, state }) => !tried && state.type !== 'unused').length;
+
+  return { setSources, keySets, untried };
 }
 
 function stopTimer(source: Source): void {
