@@ -1,4 +1,4 @@
-/** Reads encoded resources back as JSON, for people: debug pages and golden files. */
+/** Reads encoded resources back as JSON (https://protobuf.dev/programming-guides/json/): REST discovery, debug pages, golden files. */
 import { Cluster } from '#gen/envoy/config/cluster/v3/cluster.ts';
 import { ClusterLoadAssignment } from '#gen/envoy/config/endpoint/v3/endpoint.ts';
 import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
@@ -19,6 +19,7 @@ import { RawBuffer } from '#gen/envoy/extensions/transport_sockets/raw_buffer/v3
 import { DownstreamTlsContext, UpstreamTlsContext } from '#gen/envoy/extensions/transport_sockets/tls/v3/tls.ts';
 import { HttpProtocolOptions } from '#gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
 import { Any } from '#gen/google/protobuf/any.ts';
+import type { Duration } from '#gen/google/protobuf/duration.ts';
 
 const PREFIX = 'type.googleapis.com/';
 
@@ -69,9 +70,10 @@ function readAny(any: Any): unknown {
   return { '@type': any.typeUrl, ...(read === undefined ? { value: Any.toJSON(any) } : Object(read(any.value))) };
 }
 
-/** Walks a message beside its JSON and replaces each Any in the JSON by what it holds. */
+/** Walks a message beside its JSON, in which generated code leaves what is an Any or a Duration in a form of its own. */
 function expand(message: unknown, json: unknown): unknown {
   if (isAny(message)) return readAny(message);
+  if (isDuration(message)) return durationText(message);
   if (Array.isArray(json)) return json.map((item, index) => expand(Array.isArray(message) ? message[index] : undefined, item));
   if (typeof json !== 'object' || json === null) return json;
   const fields = Object.entries(json).map(([key, value]) => [key, expand(fieldOf(message, key), value)]);
@@ -97,4 +99,16 @@ function isAny(message: unknown): message is Any {
     'value' in message &&
     message.value instanceof Uint8Array
   );
+}
+
+function isDuration(message: unknown): message is Duration {
+  if (typeof message !== 'object' || message === null || !('seconds' in message) || !('nanos' in message)) return false;
+  return Object.keys(message).length === 2 && typeof message.seconds === 'number' && typeof message.nanos === 'number';
+}
+
+/** `1.5s`, `0s`, `-0.25s` */
+function durationText({ seconds, nanos }: Duration): string {
+  const sign = seconds < 0 || nanos < 0 ? '-' : '';
+  const fraction = nanos === 0 ? '' : `.${String(Math.abs(nanos)).padStart(9, '0').replace(/0+$/, '')}`;
+  return `${sign}${Math.abs(seconds)}${fraction}s`;
 }
