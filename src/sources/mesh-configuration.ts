@@ -1,4 +1,5 @@
 /** The mesh configuration: a watched file, or key `mesh` of the ConfigMap `mesh` in the control plane's namespace. */
+import { followFiles } from '../io/file/follow-files.ts';
 import type { Logger } from '../io/log/logger.ts';
 import type { Parsed, Problem } from '../lib/errors.ts';
 import type { Names } from '../lib/names.ts';
@@ -7,7 +8,6 @@ import { DEFAULT_MESH_CONFIG, type MeshConfig } from '../model/mesh-config.ts';
 import type { KubeObject } from '../model/object.ts';
 import { parseMeshConfig } from '../model/parse/mesh-config.ts';
 import { followKind } from './collection.ts';
-import { followConfigFile } from './config-file.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
 export const MESH_CONFIG_MAP = 'mesh';
@@ -55,10 +55,10 @@ export async function followMeshConfigFile(
   options: Common & { readonly path: string; readonly namespace: string },
 ): Promise<MeshConfigSource> {
   const { namespace } = options;
-  const parse = (text: string): Parsed<MeshConfig> => {
+  const parse = ([text = '']: readonly string[]): Parsed<MeshConfig> => {
     const parsed = parseMeshConfig(text);
     return parsed.ok ? { ok: true, value: { ...parsed.value, rootNamespace: namespace } } : parsed;
   };
-  const file = await followConfigFile({ ...options, title: 'mesh configuration', parse });
+  const file = await followFiles({ ...options, paths: [options.path], title: 'mesh configuration', parse });
   return { ...file, synced: Promise.resolve() };
 }

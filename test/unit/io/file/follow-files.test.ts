@@ -2,16 +2,16 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Parsed } from '../../../src/lib/errors.ts';
-import { type ConfigFile, followConfigFile } from '../../../src/sources/config-file.ts';
-import { MemoryLogger } from '../../fakes/memory-logger.ts';
+import { type FollowedFiles, followFiles } from '../../../../src/io/file/follow-files.ts';
+import type { Parsed } from '../../../../src/lib/errors.ts';
+import { MemoryLogger } from '../../../fakes/memory-logger.ts';
 
 function parseNumber(text: string): Parsed<number> {
   const value = Number(text);
   return Number.isNaN(value) ? { ok: false, problems: [{ path: '', line: 1, message: 'is not a number' }] } : { ok: true, value };
 }
 
-describe('a configuration file that is followed', () => {
+describe('a file that is followed', () => {
   let dir: string;
   let path: string;
   let stop: AbortController;
@@ -31,11 +31,11 @@ describe('a configuration file that is followed', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const follow = (): Promise<ConfigFile<number>> =>
-    followConfigFile({
-      path,
+  const follow = (): Promise<FollowedFiles<number>> =>
+    followFiles({
+      paths: [path],
       title: 'answer',
-      parse: parseNumber,
+      parse: ([text = '']) => parseNumber(text),
       onChange: () => changed.resolve(),
       logger,
       signal: stop.signal,
