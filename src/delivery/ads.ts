@@ -6,11 +6,11 @@ import { MeshError } from '../lib/errors.ts';
 import { DeltaSubscription } from './delta.ts';
 import { Frames } from './frames.ts';
 import { NamePool } from './name-set.ts';
-import type { ConfigSource, DeliveryEvent, TypeUrl } from './ports.ts';
+import type { ConfigSource, DeliveryEvent, Grain, TypeUrl } from './ports.ts';
 import { type DeltaRequest, parseDeltaRequest, parseSotwRequest, type SotwRequest } from './request.ts';
 import { SotwSubscription } from './sotw.ts';
 import { DiscoveryStream, type StreamDeps, type Timer, type Variant } from './stream.ts';
-import { ADS_DELTA_PATH, ADS_SOTW_PATH, TYPE_SERVICES } from './types.ts';
+import { ADS_DELTA_PATH, ADS_SOTW_PATH, TYPE_SERVICES, VIRTUAL_HOST } from './types.ts';
 
 export interface AdsDeps {
   readonly source: ConfigSource;
@@ -45,13 +45,15 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
     sendTimeout: deps.sendTimeout ?? seconds(5),
   };
   const sotw: Variant<SotwRequest> = {
+    grain: 'coarse',
     parse: (bytes) => parseSotwRequest(bytes, pool),
     subscribe: (typeUrl) => new SotwSubscription(typeUrl, frames),
   };
-  const delta: Variant<DeltaRequest> = {
+  const delta = (grain: Grain): Variant<DeltaRequest> => ({
+    grain,
     parse: (bytes) => parseDeltaRequest(bytes, pool, maxNames),
-    subscribe: (typeUrl) => new DeltaSubscription(typeUrl, frames, pool),
-  };
+    subscribe: (typeUrl) => new DeltaSubscription(typeUrl, frames, pool, typeUrl === VIRTUAL_HOST ? 'collections' : 'resources'),
+  });
   let streams = 0;
 
   function method<R extends SotwRequest | DeltaRequest>(path: string, variant: Variant<R>, own?: TypeUrl): Method {
@@ -75,10 +77,11 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
 
   return [
     method(ADS_SOTW_PATH, sotw),
-    method(ADS_DELTA_PATH, delta),
+    // The fine grain spreads over types that only this service brings on one stream.
+    method(ADS_DELTA_PATH, delta('fine')),
     ...TYPE_SERVICES.flatMap(({ typeUrl, sotwPath, deltaPath }) => [
       ...(sotwPath === undefined ? [] : [method(sotwPath, sotw, typeUrl)]),
-      method(deltaPath, delta, typeUrl),
+      method(deltaPath, delta(typeUrl === VIRTUAL_HOST ? 'fine' : 'coarse'), typeUrl),
     ]),
   ];
 }

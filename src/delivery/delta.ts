@@ -1,11 +1,18 @@
 /** Incremental xDS: every response holds what changed. https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#incremental-xds */
-import { ALL, type DeltaFrame, type Frames, type Interest, responseHead } from './frames.ts';
+import { type Asked, type DeltaFrame, type Frames, responseHead } from './frames.ts';
+import { ALL, type Interest } from './interest.ts';
 import type { NamePool, NameSet } from './name-set.ts';
 import type { ResourceSet, TypeUrl } from './ports.ts';
 import type { DeltaRequest } from './request.ts';
-import { NO_VERDICT, type Response, type Subscription, type Verdict } from './subscription.ts';
+import { type Contents, NO_VERDICT, type Response, type Subscription, type Verdict } from './subscription.ts';
 
 const WILDCARD = '*';
+
+/**
+ * What the names of a subscription are: resources; or collections, each of all resources named `<name>/...`, as for virtual hosts, where a
+ * client means by the wildcard the collections of those route tables that it was sent on this stream.
+ */
+export type Naming = 'resources' | 'collections';
 
 interface Flight {
   readonly nonce: string;
@@ -23,11 +30,15 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
   readonly typeUrl: TypeUrl;
   readonly #frames: Frames;
   readonly #pool: NamePool;
+  readonly #naming: Naming;
   readonly #wildcard: NameSet;
   #all = false;
   #names: NameSet;
   /** Names to answer for, changed or not. */
   #asked: NameSet;
+  /** Names whose parent was sent anew: whatever the client said to hold of them, it has dropped. */
+  #renewed: NameSet;
+  #answered: Interest;
   /** The set that the client's resources are those of; undefined before the first response. */
   #held: ResourceSet | undefined;
   /** What the client brought from an earlier stream. */
@@ -36,13 +47,16 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
   #flight: Flight | undefined;
   #rejectedVersion: string | undefined;
 
-  constructor(typeUrl: TypeUrl, frames: Frames, pool: NamePool) {
+  constructor(typeUrl: TypeUrl, frames: Frames, pool: NamePool, naming: Naming) {
     this.typeUrl = typeUrl;
     this.#frames = frames;
     this.#pool = pool;
+    this.#naming = naming;
     this.#wildcard = pool.of([WILDCARD]);
     this.#names = pool.empty;
     this.#asked = pool.empty;
+    this.#renewed = pool.empty;
+    this.#answered = { type: 'names', names: pool.empty };
   }
 
   get inFlight(): boolean {
@@ -53,20 +67,27 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     return this.#held === undefined || this.#asked.names.size > 0;
   }
 
+  get answered(): Interest {
+    return this.#answered;
+  }
+
   receive(request: DeltaRequest): Verdict {
     this.#subscribe(request);
     this.#unsubscribe(request);
     return this.#settle(request);
   }
 
-  respond(set: ResourceSet, nonce: string): Response | undefined {
+  respond(set: ResourceSet, nonce: string, parent: Interest | undefined): Response | undefined {
     const first = this.#held === undefined;
     const rejected = set.version === this.#rejectedVersion;
-    const frame = this.#frameFor(set, rejected);
-    const silent = frame === undefined || (frame.resources === 0 && frame.removed === 0 && !this.#mustOpen(first));
+    const interest = this.#interest(parent);
+    const frame = this.#frameFor(set, interest, rejected);
+    const silent = frame === undefined || (isEmpty(frame) && !this.#mustOpen(first));
     const heldBefore = this.#held;
     if (!rejected) this.#held = set;
+    this.#answered = interest;
     this.#asked = this.#pool.empty;
+    this.#renewed = this.#pool.empty;
     this.#resumed = undefined;
     if (silent) return undefined;
     this.#flight = { nonce, version: set.version, heldBefore, partial: rejected };
@@ -74,30 +95,50 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
       version: set.version,
       nonce,
       chunks: [responseHead(set.version, this.typeUrl, nonce), frame.bytes],
-      replaced: frame.replaced,
+      contents: frame.contents,
     };
   }
 
-  /** Envoy does not ask again for what it is subscribed to, but a replaced parent waits for it: https://github.com/envoyproxy/envoy/issues/13009 */
-  parentSent(replaced: readonly string[]): void {
+  /**
+   * Envoy does not ask again for what it is subscribed to, but a replaced parent waits for it:
+   * https://github.com/envoyproxy/envoy/issues/13009. And it never asks for the virtual hosts of one route table: they must follow it.
+   */
+  parentSent({ sent, replaced }: Contents): void {
+    if (this.#naming === 'collections') {
+      if (sent.length === 0) return;
+      const tables = this.#pool.of(sent);
+      const wanted = this.#all ? tables : this.#pool.intersection(tables, this.#names);
+      this.#renewed = this.#pool.union(this.#renewed, wanted);
+      this.#asked = this.#pool.union(this.#asked, wanted);
+      return;
+    }
     if (replaced.length === 0 || this.#held === undefined) return;
     const subscribed = this.#pool.intersection(this.#pool.of(replaced), this.#names);
     this.#asked = this.#pool.union(this.#asked, subscribed);
   }
 
-  #interest(): Interest {
-    return this.#all ? ALL : { type: 'names', names: this.#names };
+  #interest(parent: Interest | undefined): Interest {
+    if (this.#naming === 'resources') return this.#all ? ALL : { type: 'names', names: this.#names };
+    if (!this.#all) return { type: 'collections', names: this.#names };
+    // What a client is not ready for it drops, and believes to hold ever after.
+    return parent === undefined || parent.type === 'all' ? ALL : { type: 'collections', names: parent.names };
   }
 
-  #frameFor(set: ResourceSet, rejected: boolean): DeltaFrame | undefined {
+  #askedFor(names: NameSet): Asked {
+    return { type: this.#naming === 'resources' ? 'names' : 'collections', names };
+  }
+
+  #frameFor(set: ResourceSet, interest: Interest, rejected: boolean): DeltaFrame | undefined {
     const held = this.#held;
     if (held === undefined) {
-      if (this.#resumed !== undefined) return this.#frames.resumed(this.#resumed, set, this.#interest());
-      return this.#frames.delta(this.#frames.nothing(this.typeUrl), set, this.#interest(), this.#names);
+      if (this.#resumed !== undefined) {
+        return this.#frames.resumed(this.#resumed, set, interest, this.#askedFor(this.#renewed));
+      }
+      return this.#frames.delta(this.#frames.nothing(this.typeUrl), set, interest, this.#askedFor(this.#names));
     }
     if (this.#asked.names.size === 0 && (rejected || held === set || held.version === set.version)) return undefined;
     // What was rejected is not sent again, but other names are still answered for.
-    return this.#frames.delta(rejected ? set : held, set, this.#interest(), this.#asked);
+    return this.#frames.delta(rejected ? set : held, set, interest, this.#askedFor(this.#asked));
   }
 
   /** The first response to a wildcard is sent even when empty: the client waits to learn that there is nothing. */
@@ -147,4 +188,8 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     this.#held = flight.heldBefore ?? this.#frames.nothing(this.typeUrl);
     return { type: 'nacked', message: request.rejection };
   }
+}
+
+function isEmpty({ contents: { sent, removed } }: DeltaFrame): boolean {
+  return sent.length === 0 && removed.length === 0;
 }

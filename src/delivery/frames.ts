@@ -3,23 +3,19 @@
  * type, nonce) is a second small chunk; protobuf takes fields in any order.
  */
 import { hash } from 'node:crypto';
-import type { NameSet } from './name-set.ts';
+import { covers, type Interest, keyOf } from './interest.ts';
 import type { EncodedResource, ResourceSet, TypeUrl } from './ports.ts';
+import type { Contents } from './subscription.ts';
 import { encodeFields, type Field } from './wire.ts';
-
-/** What a client asks for of a type: everything, or names. */
-export type Interest = { readonly type: 'all' } | { readonly type: 'names'; readonly names: NameSet };
-
-export const ALL: Interest = { type: 'all' };
 
 /** The changes that take a client from one set to another. */
 export interface DeltaFrame {
   readonly bytes: Buffer;
-  readonly resources: number;
-  readonly removed: number;
-  /** Resources that the client had already, in another version. */
-  readonly replaced: readonly string[];
+  readonly contents: Contents;
 }
+
+/** What is to be answered for, changed or not. */
+export type Asked = Exclude<Interest, { readonly type: 'all' }>;
 
 /** Smaller frames are built again in less time than it takes to find them. */
 const WORTH_KEEPING_BYTES = 4096;
@@ -31,7 +27,7 @@ export class Frames {
   readonly #ids = new WeakMap<ResourceSet, number>();
   #lastId = 0;
   readonly #nothing = new Map<TypeUrl, ResourceSet>();
-  readonly #versions = new WeakMap<ResourceSet, Map<number, string>>();
+  readonly #versions = new WeakMap<ResourceSet, Map<string, string>>();
 
   /** `maxBytes` bounds the frames that are kept for the next client; the least recently used go first. */
   constructor(maxBytes: number) {
@@ -41,15 +37,15 @@ export class Frames {
   /** Hash of what a client of this interest gets of a set: equal content, equal version. */
   versionOf(set: ResourceSet, interest: Interest): string {
     if (interest.type === 'all') return set.version;
-    const versions = this.#versions.get(set) ?? new Map<number, string>();
+    const versions = this.#versions.get(set) ?? new Map<string, string>();
     this.#versions.set(set, versions);
-    const known = versions.get(interest.names.id);
+    const known = versions.get(keyOf(interest));
     if (known !== undefined) return known;
     const version = hash('sha1', JSON.stringify(select(set, interest).map(({ name, version }) => [name, version])), 'hex').slice(
       0,
       16,
     );
-    versions.set(interest.names.id, version);
+    versions.set(keyOf(interest), version);
     return version;
   }
 
@@ -63,26 +59,22 @@ export class Frames {
   }
 
   /**
-   * The `resources` and `removed_resources` of a DeltaDiscoveryResponse for a client that holds `from` of its interest. `asked` are
-   * answered in any case: sent though unchanged, or as removed when there is no such resource.
+   * The `resources` and `removed_resources` of a DeltaDiscoveryResponse for a client that holds `from` of its interest. What is
+   * `asked` is answered in any case: sent though unchanged, or as removed when there is no such resource.
    */
-  delta(from: ResourceSet, to: ResourceSet, interest: Interest, asked: NameSet): DeltaFrame {
+  delta(from: ResourceSet, to: ResourceSet, interest: Interest, asked: Asked): DeltaFrame {
     return this.#remembered(
-      `delta ${this.#idOf(from)} ${this.#idOf(to)} ${keyOf(interest)} ${asked.id}`,
+      `delta ${this.#idOf(from)} ${this.#idOf(to)} ${keyOf(interest)} ${keyOf(asked)}`,
       () => buildDelta(from, to, interest, asked),
       (frame) => frame.bytes.length,
     );
   }
 
   /** As delta(), for a client that tells what it holds by name and version; unique to it, so not kept. */
-  resumed(held: ReadonlyMap<string, string>, to: ResourceSet, interest: Interest): DeltaFrame {
-    const changed = select(to, interest).filter(({ name, version }) => held.get(name) !== version);
-    const wanted = interest.type === 'all' ? held.keys() : interest.names.names;
-    return deltaFrame(
-      changed,
-      [...wanted].filter((name) => !to.resources.has(name)),
-      [],
-    );
+  resumed(held: ReadonlyMap<string, string>, to: ResourceSet, interest: Interest, asked: Asked): DeltaFrame {
+    const changed = select(to, interest).filter(({ name, version }) => held.get(name) !== version || covers(asked, name));
+    const known = interest.type === 'names' ? interest.names.names : [...held.keys()].filter((name) => covers(interest, name));
+    return deltaFrame(changed, [...[...known].filter((name) => !to.resources.has(name)), ...missing(to, asked)], []);
   }
 
   /** The set that a new client holds: the same object each time, so that frames from it are shared. */
@@ -131,12 +123,10 @@ export function responseHead(version: string, typeUrl: TypeUrl, nonce: string): 
   ]);
 }
 
-function keyOf(interest: Interest): string {
-  return interest.type === 'all' ? '*' : String(interest.names.id);
-}
-
-function select(set: ResourceSet, interest: Interest): EncodedResource[] {
+/** The resources of a set that a client asks for, sorted by name. */
+export function select(set: ResourceSet, interest: Interest): EncodedResource[] {
   if (interest.type === 'all') return [...set.resources.values()];
+  if (interest.type === 'collections') return [...set.resources.values()].filter(({ name }) => covers(interest, name));
   const found: EncodedResource[] = [];
   for (const name of [...interest.names.names].sort()) {
     const resource = set.resources.get(name);
@@ -145,22 +135,29 @@ function select(set: ResourceSet, interest: Interest): EncodedResource[] {
   return found;
 }
 
-function buildDelta(from: ResourceSet, to: ResourceSet, interest: Interest, asked: NameSet): DeltaFrame {
-  const wanted = (name: string) => interest.type === 'all' || interest.names.names.has(name);
+function buildDelta(from: ResourceSet, to: ResourceSet, interest: Interest, asked: Asked): DeltaFrame {
   const changed: EncodedResource[] = [];
   const replaced: string[] = [];
   for (const resource of to.resources.values()) {
     const before = from.resources.get(resource.name);
     const same = before === resource || before?.version === resource.version;
-    if (!asked.names.has(resource.name) && (same || !wanted(resource.name))) continue;
+    if (same ? !covers(asked, resource.name) : !covers(interest, resource.name) && !covers(asked, resource.name)) continue;
     changed.push(resource);
     if (!same && before !== undefined) replaced.push(resource.name);
   }
-  const removed = new Set([...asked.names].filter((name) => !to.resources.has(name)));
+  const removed = new Set(missing(to, asked));
   for (const name of from.resources.keys()) {
-    if (!to.resources.has(name) && wanted(name)) removed.add(name);
+    if (!to.resources.has(name) && covers(interest, name)) removed.add(name);
   }
   return deltaFrame(changed, [...removed], replaced);
+}
+
+/** What was asked for and is not there. A collection without resources is told by a name that none can have. */
+function missing(set: ResourceSet, asked: Asked): readonly string[] {
+  if (asked.names.names.size === 0) return [];
+  if (asked.type === 'names') return [...asked.names.names].filter((name) => !set.resources.has(name));
+  const there = [...set.resources.keys()];
+  return [...asked.names.names].map((name) => `${name}/`).filter((prefix) => !there.some((name) => name.startsWith(prefix)));
 }
 
 function deltaFrame(changed: readonly EncodedResource[], removed: readonly string[], replaced: readonly string[]): DeltaFrame {
@@ -175,5 +172,5 @@ function deltaFrame(changed: readonly EncodedResource[], removed: readonly strin
     ],
   );
   const bytes = encodeFields([...resources, ...removed.toSorted().map((name): Field => [6, name])]);
-  return { bytes, resources: resources.length, removed: removed.length, replaced };
+  return { bytes, contents: { sent: changed.map(({ name }) => name), removed, replaced } };
 }

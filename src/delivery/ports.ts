@@ -29,6 +29,12 @@ export interface ProxyNode {
   readonly userAgent: string;
 }
 
+/**
+ * How far a client takes its configuration apart: `fine` where parts of a resource can be resources of their own (the virtual hosts of a
+ * route table), `coarse` where each resource comes whole.
+ */
+export type Grain = 'coarse' | 'fine';
+
 /** The configuration in force. */
 export interface ConfigSource {
   /** Counts up with every snapshot; 0 before the first one. */
@@ -37,7 +43,7 @@ export interface ConfigSource {
    * The set for one proxy and type. Called for every subscribed type of every stream after each change, so an implementation
    * answers from its cache. Throws MeshError (`invalid`, `permission_denied`) for a node that gets no configuration at all.
    */
-  resources(node: ProxyNode, typeUrl: TypeUrl): ResourceSet;
+  resources(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet;
   /** Runs the listener after every new snapshot; returns how to stop it. */
   onChange(listener: () => void): () => void;
 }

@@ -17,6 +17,8 @@ interface CommonRequest {
 
 /** envoy.service.discovery.v3.DiscoveryRequest */
 export interface SotwRequest extends CommonRequest {
+  /** What a client holds that has no stream to acknowledge on; a stream's requests are matched by nonce. */
+  readonly versionInfo: string;
   readonly names: NameSet;
 }
 
@@ -31,6 +33,7 @@ export interface DeltaRequest extends CommonRequest {
 export function parseSotwRequest(bytes: Uint8Array, pool: NamePool): SotwRequest {
   const fields = readFields(bytes);
   return {
+    versionInfo: fields.text(1),
     node: nodeOf(fields.get(2)),
     names: pool.fromWire(fields.joined(3)),
     typeUrl: fields.text(4),

@@ -1,10 +1,13 @@
 /** State of the world: every response holds everything the client subscribed to. https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol */
-import { ALL, type Frames, type Interest, responseHead } from './frames.ts';
+import { type Frames, responseHead } from './frames.ts';
+import { ALL, type Interest } from './interest.ts';
 import type { ResourceSet, TypeUrl } from './ports.ts';
 import type { SotwRequest } from './request.ts';
-import { NO_VERDICT, type Response, type Subscription, type Verdict } from './subscription.ts';
+import { type Contents, NO_VERDICT, type Response, type Subscription, type Verdict } from './subscription.ts';
 
 const WILDCARD = '*';
+/** What a response holds is not taken apart: nothing hangs on it in this variant. */
+const UNKNOWN: Contents = { sent: [], removed: [], replaced: [] };
 
 export class SotwSubscription implements Subscription<SotwRequest> {
   readonly typeUrl: TypeUrl;
@@ -30,6 +33,10 @@ export class SotwSubscription implements Subscription<SotwRequest> {
 
   get owed(): boolean {
     return this.#owed;
+  }
+
+  get answered(): Interest {
+    return this.#interest ?? ALL;
   }
 
   receive(request: SotwRequest): Verdict {
@@ -60,7 +67,7 @@ export class SotwSubscription implements Subscription<SotwRequest> {
     this.#inFlight = true;
     this.#parentSentInFlight = false;
     const chunks = [responseHead(version, this.typeUrl, nonce), this.#frames.sotw(set, interest)];
-    return { version, nonce, chunks, replaced: [] };
+    return { version, nonce, chunks, contents: UNKNOWN };
   }
 
   parentSent(): void {

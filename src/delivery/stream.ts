@@ -2,10 +2,11 @@
 import type { ServerStream } from '../io/grpc/types.ts';
 import type { Duration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
-import type { ConfigSource, DeliveryEvent, ProxyNode, TypeUrl } from './ports.ts';
+import type { Interest } from './interest.ts';
+import type { ConfigSource, DeliveryEvent, Grain, ProxyNode, TypeUrl } from './ports.ts';
 import { requireTypeUrl } from './request.ts';
 import type { Response, Subscription } from './subscription.ts';
-import { childOf, rankOf } from './types.ts';
+import { childOf, parentOf, rankOf } from './types.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** A timer that can be taken back. */
@@ -20,6 +21,7 @@ export interface StreamDeps {
 
 /** A variant of the protocol: how its requests are read and its subscriptions kept. */
 export interface Variant<Request> {
+  readonly grain: Grain;
   parse(bytes: Uint8Array): Request;
   subscribe(typeUrl: TypeUrl): Subscription<Request>;
 }
@@ -159,13 +161,19 @@ export class DiscoveryStream<Request extends AnyRequest> {
       watched.due = false;
       const sequence = source.sequence;
       this.#nonces += 1;
-      const response = subscription.respond(source.resources(this.#node, subscription.typeUrl), String(this.#nonces));
+      const set = source.resources(this.#node, subscription.typeUrl, this.#variant.grain);
+      const response = subscription.respond(set, String(this.#nonces), this.#answeredParent(subscription.typeUrl));
       if (response === undefined) continue;
       watched.last = { version: response.version, nonce: response.nonce, sequence };
       await this.#send(subscription.typeUrl, response, sequence);
       return true;
     }
     return false;
+  }
+
+  #answeredParent(typeUrl: TypeUrl): Interest | undefined {
+    const parent = parentOf(typeUrl);
+    return this.#watched.find(({ subscription }) => subscription.typeUrl === parent)?.subscription.answered;
   }
 
   /** With nothing to send and nothing in flight, the client holds what the newest snapshot says. */
@@ -205,7 +213,7 @@ export class DiscoveryStream<Request extends AnyRequest> {
     const child = childOf(typeUrl);
     const watched = this.#watched.find(({ subscription }) => subscription.typeUrl === child);
     if (watched === undefined) return;
-    watched.subscription.parentSent(response.replaced);
+    watched.subscription.parentSent(response.contents);
     watched.due = true;
   }
 }

@@ -17,10 +17,21 @@ export function rankOf(typeUrl: TypeUrl): number {
   return at === -1 ? ORDER.length : at;
 }
 
-/** The type that resources of this type make a client ask for again. */
+/** Parent and child: what a resource of the one type names is asked for of the other. */
+const LEADS_TO: readonly (readonly [parent: TypeUrl, child: TypeUrl])[] = [
+  [CLUSTER, ENDPOINT],
+  [LISTENER, ROUTE],
+  [ROUTE, VIRTUAL_HOST],
+];
+
+/** The type that resources of this type make a client ask for. */
 export function childOf(typeUrl: TypeUrl): TypeUrl | undefined {
-  if (typeUrl === CLUSTER) return ENDPOINT;
-  return typeUrl === LISTENER ? ROUTE : undefined;
+  return LEADS_TO.find(([parent]) => parent === typeUrl)?.[1];
+}
+
+/** The type whose resources make a client ask for this one. */
+export function parentOf(typeUrl: TypeUrl): TypeUrl | undefined {
+  return LEADS_TO.find(([, child]) => child === typeUrl)?.[0];
 }
 
 export interface TypeService {

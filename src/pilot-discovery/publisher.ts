@@ -1,10 +1,10 @@
-import type { ConfigSource, ProxyNode, ResourceSet, TypeUrl } from '../delivery/ports.ts';
+import type { ConfigSource, Grain, ProxyNode, ResourceSet, TypeUrl } from '../delivery/ports.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 
 /** Turns a snapshot into what one proxy gets of one type; answers from its cache (xds/translate). */
 export interface Translator {
-  resources(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl): ResourceSet;
+  resources(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet;
 }
 
 /** Holds the snapshot in force and tells delivery of new ones. */
@@ -32,9 +32,9 @@ export class Publisher implements ConfigSource {
     for (const listener of this.#listeners) listener();
   }
 
-  resources(node: ProxyNode, typeUrl: TypeUrl): ResourceSet {
+  resources(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet {
     if (this.#snapshot === undefined) throw new MeshError('unavailable', 'the configuration has not been read yet; try again');
-    return this.#translator.resources(this.#snapshot, node, typeUrl);
+    return this.#translator.resources(this.#snapshot, node, typeUrl, grain);
   }
 
   onChange(listener: () => void): () => void {

@@ -33,7 +33,7 @@ export function countsOf(snapshot: Snapshot | undefined): SnapshotCounts {
 /** The resources one proxy gets, as JSON, by type. */
 export function dumpConfiguration(publisher: Publisher, node: ProxyNode): unknown {
   const types = RESOURCE_TYPE_NAMES.map((name) => {
-    const set = publisher.resources(node, TYPE_URLS[name]);
+    const set = publisher.resources(node, TYPE_URLS[name], 'coarse');
     return [
       name,
       { version: set.version, resources: [...set.resources.values()].map((resource) => decodeResource(resource.any)) },

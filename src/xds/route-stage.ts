@@ -3,14 +3,15 @@ import type { MeshConfig } from '../model/mesh-config.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { Encoder } from './encoder.ts';
+import { createNamespaceSets } from './namespace-sets.ts';
 import type { HttpService, OutboundPlan } from './outbound-plan.ts';
 import type { EncodedResource, ResourceSet } from './resource.ts';
 import { encodeRouteTable } from './route.ts';
-import { buildServiceHost, buildUnknownHost, type HostScope } from './virtual-host.ts';
+import { buildServiceHost, buildUnknownHost, type HostScope, hostScope, inlineHostName } from './virtual-host.ts';
 
 interface HostBytes {
   readonly addresses: string;
-  readonly byScope: Readonly<Record<HostScope, Uint8Array>>;
+  readonly byScope: Partial<Record<HostScope, Uint8Array>>;
 }
 
 /** What one route table was made from. */
@@ -19,80 +20,78 @@ interface CachedTable {
   readonly resource: EncodedResource;
 }
 
-/** The sets handed out for one plan, by namespace; the empty one stands for all without HTTP services. */
-interface Answers {
-  readonly plan: OutboundPlan;
-  readonly mesh: MeshConfig;
-  readonly byScope: Map<string, ResourceSet>;
-}
-
 /**
- * The route tables, one per HTTP port number, by the namespace of the proxy that asks. Tables differ between namespaces only in
- * the short names, so a namespace without HTTP services on a port shares the table of all those like it.
+ * The route tables with all their virtual hosts, one per HTTP port number, by the namespace of the proxy that asks: for proxies that get
+ * the state of the world.
  */
 export function createRouteStage(encoder: Encoder): (snapshot: Snapshot, plan: OutboundPlan, namespace: string) => ResourceSet {
   const hosts = new WeakMap<Service, Map<number, HostBytes>>();
-  const unknownHosts = new WeakMap<MeshConfig, Uint8Array>();
+  const unknownHost = createUnknownHosts();
   const tables = new Map<string, CachedTable>();
-  const sets = new Map<string, ResourceSet>();
-  let answers: Answers | undefined;
 
-  const hostOf = ({ service, addresses }: HttpService, port: number): HostBytes => {
+  const hostOf = ({ service, addresses }: HttpService, port: number, scope: HostScope): Uint8Array => {
     const byPort = hosts.get(service) ?? new Map<number, HostBytes>();
     hosts.set(service, byPort);
     const key = addresses.join(' ');
     const cached = byPort.get(port);
-    if (cached?.addresses === key) return cached;
-    const encode = (scope: HostScope): Uint8Array =>
-      VirtualHost.encode(buildServiceHost(service, port, addresses, scope)).finish();
-    const bytes = { addresses: key, byScope: { 'own-namespace': encode('own-namespace'), elsewhere: encode('elsewhere') } };
-    byPort.set(port, bytes);
-    return bytes;
-  };
-
-  const unknownHost = (snapshot: Snapshot): Uint8Array => {
-    const cached = unknownHosts.get(snapshot.mesh) ?? VirtualHost.encode(buildUnknownHost(snapshot.mesh)).finish();
-    unknownHosts.set(snapshot.mesh, cached);
-    return cached;
+    const made = cached?.addresses === key ? cached : { addresses: key, byScope: {} };
+    if (made !== cached) byPort.set(port, made);
+    made.byScope[scope] ??= VirtualHost.encode(
+      buildServiceHost(inlineHostName(service, port), service, port, addresses, scope),
+    ).finish();
+    return made.byScope[scope];
   };
 
   const table = (snapshot: Snapshot, port: number, services: readonly HttpService[], namespace: string): EncodedResource => {
-    const isLocal = ({ service }: HttpService): boolean => service.namespace === namespace;
-    const key = `${port}/${services.some(isLocal) ? namespace : ''}`;
+    const key = `${port}/${services.some(({ service }) => service.namespace === namespace) ? namespace : ''}`;
     const parts = [
-      ...services.map((service) => hostOf(service, port).byScope[isLocal(service) ? 'own-namespace' : 'elsewhere']),
-      unknownHost(snapshot),
+      ...services.map((service) => hostOf(service, port, hostScope(service.service, namespace))),
+      unknownHost(snapshot.mesh),
     ];
     const cached = tables.get(key);
     if (cached !== undefined && cached.parts.length === parts.length && cached.parts.every((part, at) => part === parts[at])) {
       return cached.resource;
     }
-    const resource = encoder.resource(String(port), encodeRouteTable(String(port), parts), cached?.resource);
+    const resource = encoder.resource(String(port), encodeRouteTable(String(port), parts, 'inline'), cached?.resource);
     tables.set(key, { parts, resource });
     return resource;
   };
 
-  /** Forgets what was kept for ports and namespaces that are gone. */
-  const prune = (plan: OutboundPlan): void => {
-    for (const key of tables.keys()) {
-      const [port, namespace = ''] = key.split('/', 2);
-      if (!plan.http.has(Number(port)) || (namespace !== '' && !plan.httpNamespaces.has(namespace))) tables.delete(key);
-    }
-    for (const scope of sets.keys()) if (scope !== '' && !plan.httpNamespaces.has(scope)) sets.delete(scope);
-  };
+  return createNamespaceSets(encoder, {
+    resources: (snapshot, plan, namespace) =>
+      [...plan.http].map(([port, services]) => table(snapshot, port, services, namespace)),
+    prune: (plan) => {
+      for (const key of tables.keys()) {
+        const [port, namespace = ''] = key.split('/', 2);
+        if (!plan.http.has(Number(port)) || (namespace !== '' && !plan.httpNamespaces.has(namespace))) tables.delete(key);
+      }
+    },
+  });
+}
 
-  return (snapshot, plan, namespace) => {
-    if (answers?.plan !== plan || answers.mesh !== snapshot.mesh) {
-      answers = { plan, mesh: snapshot.mesh, byScope: new Map() };
-      prune(plan);
-    }
-    const scope = plan.httpNamespaces.has(namespace) ? namespace : '';
-    const known = answers.byScope.get(scope);
-    if (known !== undefined) return known;
-    const resources = [...plan.http].map(([port, services]) => table(snapshot, port, services, scope));
-    const built = encoder.set(resources, sets.get(scope));
-    sets.set(scope, built);
-    answers.byScope.set(scope, built);
-    return built;
+/** The route tables whose virtual hosts are resources of their own: they change with the mesh configuration only. */
+export function createOpenRouteStage(encoder: Encoder): (mesh: MeshConfig, plan: OutboundPlan) => ResourceSet {
+  const unknownHost = createUnknownHosts();
+  let last: { readonly mesh: MeshConfig; readonly plan: OutboundPlan; readonly set: ResourceSet } | undefined;
+
+  return (mesh, plan) => {
+    if (last?.mesh === mesh && last.plan === plan) return last.set;
+    const before = last;
+    const resources = [...plan.http.keys()].map((port): EncodedResource => {
+      const known = before?.set.resources.get(String(port));
+      if (known !== undefined && before?.mesh === mesh) return known;
+      return encoder.resource(String(port), encodeRouteTable(String(port), [unknownHost(mesh)], 'delivered'), known);
+    });
+    last = { mesh, plan, set: encoder.set(resources, before?.set) };
+    return last.set;
+  };
+}
+
+function createUnknownHosts(): (mesh: MeshConfig) => Uint8Array {
+  const hosts = new WeakMap<MeshConfig, Uint8Array>();
+  return (mesh) => {
+    const host = hosts.get(mesh) ?? VirtualHost.encode(buildUnknownHost(mesh)).finish();
+    hosts.set(mesh, host);
+    return host;
   };
 }

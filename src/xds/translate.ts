@@ -15,8 +15,10 @@ import {
   type ResourceSet,
   ROUTE_TYPE,
   type TypeUrl,
+  VIRTUAL_HOST_TYPE,
 } from './resource.ts';
-import { createRouteStage } from './route-stage.ts';
+import { createOpenRouteStage, createRouteStage } from './route-stage.ts';
+import { createVirtualHostStage } from './virtual-host-stage.ts';
 
 /** A service that is not, or not wholly, in the configuration. */
 export interface TranslationProblem {
@@ -30,10 +32,13 @@ export interface TranslationProblem {
  */
 export interface Translator {
   /** The set of one type for one proxy. Throws MeshError `invalid` for a node that is not a sidecar's. */
-  resources(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl): ResourceSet;
+  resources(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet;
   /** Services that could not be translated as they were meant; all others were. */
   problems(snapshot: Snapshot): readonly TranslationProblem[];
 }
+
+/** `fine`: the virtual hosts of route tables are resources of their own; `coarse`: they are parts of the tables. */
+export type Grain = 'coarse' | 'fine';
 
 export interface TranslatorDeps {
   /** Content hash that makes versions; collision-free in practice. */
@@ -45,10 +50,14 @@ export function createTranslator({ hash }: TranslatorDeps): Translator {
   const endpoints = lastOf(createEndpointStage(createEncoder(ENDPOINT_TYPE, hash)));
   const plan = lastOf(createOutboundPlanner());
   const routes = createRouteStage(createEncoder(ROUTE_TYPE, hash));
+  const openRoutes = createOpenRouteStage(createEncoder(ROUTE_TYPE, hash));
+  const virtualHosts = createVirtualHostStage(createEncoder(VIRTUAL_HOST_TYPE, hash));
   const listenerEncoder = createEncoder(LISTENER_TYPE, hash);
   const outbound = createOutboundListenerStage(listenerEncoder);
   const inbound = createInboundListenerStage(listenerEncoder);
   const listenerSets = createListenerSets(listenerEncoder.set);
+  const nothing = (typeUrl: TypeUrl): ResourceSet => createEncoder(typeUrl, hash).set([]);
+  const noVirtualHosts = nothing(VIRTUAL_HOST_TYPE);
   const proxies = new WeakMap<ProxyNode, Proxy>();
 
   const proxyOf = (node: ProxyNode): Proxy => {
@@ -67,7 +76,7 @@ export function createTranslator({ hash }: TranslatorDeps): Translator {
   };
 
   return {
-    resources(snapshot, node, typeUrl) {
+    resources(snapshot, node, typeUrl, grain) {
       const proxy = proxyOf(node);
       switch (typeUrl) {
         case CLUSTER_TYPE:
@@ -77,9 +86,12 @@ export function createTranslator({ hash }: TranslatorDeps): Translator {
         case LISTENER_TYPE:
           return listeners(snapshot, proxy);
         case ROUTE_TYPE:
+          if (grain === 'fine') return openRoutes(snapshot.mesh, plan(snapshot));
           return routes(snapshot, plan(snapshot), proxy.namespace);
+        case VIRTUAL_HOST_TYPE:
+          return grain === 'fine' ? virtualHosts(snapshot, plan(snapshot), proxy.namespace) : noVirtualHosts;
         default:
-          return createEncoder(typeUrl, hash).set([]);
+          return nothing(typeUrl);
       }
     },
     problems: (snapshot) => plan(snapshot).problems,

@@ -33,14 +33,30 @@ export function catchAllHost(name: string, routes: readonly Route[]): VirtualHos
 /** Where a virtual host is for: only in a service's own namespace does its bare name mean it. */
 export type HostScope = 'own-namespace' | 'elsewhere';
 
+/** What a service is to the proxies of a namespace. */
+export const hostScope = (service: Service, namespace: string): HostScope =>
+  service.namespace === namespace ? 'own-namespace' : 'elsewhere';
+
+/** Name of a service port's virtual host within a route table. */
+export const inlineHostName = (service: Service, port: number): string => `${service.hostname}:${port}`;
+
+/** Its name as a resource of its own: what stands before the last slash is the route table it belongs to. */
+export const deliveredHostName = (service: Service, port: number): string => `${port}/${inlineHostName(service, port)}`;
+
 /**
  * The names of one HTTP service port. `addresses` are its virtual addresses; ports are not told apart (the route table ignores
  * them).
  */
-export function buildServiceHost(service: Service, port: number, addresses: readonly string[], scope: HostScope): VirtualHost {
+export function buildServiceHost(
+  name: string,
+  service: Service,
+  port: number,
+  addresses: readonly string[],
+  scope: HostScope,
+): VirtualHost {
   const qualified = `${service.name}.${service.namespace}`;
   return VirtualHost.fromPartial({
-    name: `${service.hostname}:${port}`,
+    name,
     domains: [
       service.hostname,
       `${qualified}.svc`,

@@ -26,7 +26,7 @@ export interface ProxyResources {
 
 export function proxyResources(translator: Translator, snapshot: Snapshot, node: ProxyNode): ProxyResources {
   const values = (typeUrl: TypeUrl): readonly Uint8Array[] =>
-    [...translator.resources(snapshot, node, typeUrl).resources.values()].map(({ any }) => Any.decode(any).value);
+    [...translator.resources(snapshot, node, typeUrl, 'coarse').resources.values()].map(({ any }) => Any.decode(any).value);
   const endpoints = values(ENDPOINT_TYPE).map((value) => ClusterLoadAssignment.decode(value));
   const routes = values(ROUTE_TYPE).map((value) => RouteConfiguration.decode(value));
   return {

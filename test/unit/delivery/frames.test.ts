@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { DeltaDiscoveryResponse, DiscoveryResponse } from '#gen/envoy/service/discovery/v3/discovery.ts';
-import { ALL, Frames, type Interest, responseHead } from '../../../src/delivery/frames.ts';
+import { type Asked, Frames, responseHead } from '../../../src/delivery/frames.ts';
+import { ALL, type Interest } from '../../../src/delivery/interest.ts';
 import { NamePool } from '../../../src/delivery/name-set.ts';
 import type { ResourceSet } from '../../../src/delivery/ports.ts';
 import { ENDPOINT } from '../../../src/delivery/types.ts';
@@ -21,6 +22,7 @@ const contents = fc.dictionary(names, fc.string({ maxLength: 300 }), { noNullPro
 describe('shared frames', () => {
   const pool = new NamePool(100);
   const some = (wanted: Iterable<string>): Interest => ({ type: 'names', names: pool.of(wanted) });
+  const none: Asked = { type: 'names', names: pool.empty };
 
   it('splice into responses that protobuf reads back', () => {
     fc.assert(
@@ -43,7 +45,7 @@ describe('shared frames', () => {
     fc.assert(
       fc.property(contents, contents, fc.option(fc.uniqueArray(names)), (before, after, wanted) => {
         const interest = wanted === null ? ALL : some(wanted);
-        const frame = frames.delta(setOf(before), setOf(after), interest, pool.empty);
+        const frame = frames.delta(setOf(before), setOf(after), interest, none);
         const response = DeltaDiscoveryResponse.decode(frame.bytes);
         const view = (all: Contents) => new Map(Object.entries(all).filter(([name]) => wanted === null || wanted.includes(name)));
         const client = view(before);
@@ -54,7 +56,8 @@ describe('shared frames', () => {
         }
         for (const name of response.removedResources) expect(client.delete(name)).to.equal(true);
         expect([...client].sort()).to.deep.equal([...view(after)].sort());
-        expect([frame.resources, frame.removed]).to.deep.equal([response.resources.length, response.removedResources.length]);
+        expect(frame.contents.sent).to.deep.equal(response.resources.map(({ name }) => name));
+        expect(frame.contents.removed).to.have.members(response.removedResources);
       }),
     );
   });
@@ -64,7 +67,7 @@ describe('shared frames', () => {
     const [from, to] = [setOf({ a: 'x'.repeat(5000) }), setOf({ a: 'y'.repeat(5000) })];
     expect(frames.sotw(to, ALL)).to.equal(frames.sotw(to, ALL));
     expect(frames.sotw(to, some(['a', 'b']))).to.equal(frames.sotw(to, some(['b', 'a'])));
-    expect(frames.delta(from, to, ALL, pool.empty)).to.equal(frames.delta(from, to, ALL, pool.empty));
+    expect(frames.delta(from, to, ALL, none)).to.equal(frames.delta(from, to, ALL, none));
   });
 
   it('are forgotten, oldest use first, when they would take more memory than allowed', () => {

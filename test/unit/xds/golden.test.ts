@@ -31,7 +31,7 @@ describe('translation, as files', () => {
     const { snapshot, node, outputs } = readInput(folder);
     for (const [file, typeUrl] of outputs) {
       it(`${folder}: ${file}`, () => {
-        const { resources } = testTranslator().resources(snapshot, node, typeUrl);
+        const { resources } = testTranslator().resources(snapshot, node, typeUrl, 'coarse');
         const actual = printYaml([...resources.values()].map(({ any }) => readable(any)));
         const path = `${GOLDEN}${folder}/${file}`;
         if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(path, actual);

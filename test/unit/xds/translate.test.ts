@@ -9,12 +9,14 @@ import {
   type ResourceSet,
   ROUTE_TYPE,
   type TypeUrl,
+  VIRTUAL_HOST_TYPE,
 } from '../../../src/xds/resource.ts';
+import type { Grain } from '../../../src/xds/translate.ts';
 import { makeInputs, makePolicy, makeService, makeSlice, makeWorkload } from '../../fakes/model.ts';
 import { readable } from '../../harness/envoy-messages.ts';
 import { testTranslator } from '../../harness/mesh-input.ts';
 
-const TYPES: readonly TypeUrl[] = [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE];
+const TYPES: readonly TypeUrl[] = [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE];
 
 const node = (pod: string, namespace = 'foo', address = '10.244.0.5') => ({
   id: `sidecar~${address}~${pod}.${namespace}~${namespace}.svc.cluster.local`,
@@ -42,13 +44,13 @@ function changed(before: ResourceSet, after: ResourceSet): readonly string[] {
 }
 
 /** What changes for one proxy, by type, when the inputs change. */
-function changes(next: Partial<SnapshotInputs>, pod = 'httpbin-1') {
+function changes(next: Partial<SnapshotInputs>, grain: Grain = 'coarse') {
   const translator = testTranslator();
   const first = nextSnapshot(undefined, inputs);
   const second = nextSnapshot(first, { ...inputs, ...next });
-  const proxy = node(pod);
-  const before = TYPES.map((typeUrl) => translator.resources(first, proxy, typeUrl));
-  const after = TYPES.map((typeUrl) => translator.resources(second, proxy, typeUrl));
+  const proxy = node('httpbin-1');
+  const before = TYPES.map((typeUrl) => translator.resources(first, proxy, typeUrl, grain));
+  const after = TYPES.map((typeUrl) => translator.resources(second, proxy, typeUrl, grain));
   return Object.fromEntries(
     TYPES.flatMap((typeUrl, at): [string, readonly string[]][] => {
       const [one, other] = [before[at], after[at]];
@@ -78,6 +80,11 @@ describe('createTranslator', () => {
       ClusterLoadAssignment: [name],
       RouteConfiguration: ['8000'],
     });
+    expect(changes({ services: [...inputs.services, added] }, 'fine')).to.deep.equal({
+      Cluster: [name],
+      ClusterLoadAssignment: [name],
+      VirtualHost: ['8000/added.foo.svc.cluster.local:8000'],
+    });
   });
 
   it('changes only the inbound listener for a policy, and only in its namespace', () => {
@@ -93,7 +100,7 @@ describe('createTranslator', () => {
     const translator = testTranslator();
     const snapshot = nextSnapshot(undefined, inputs);
     const sets = (pod: string, namespace?: string) =>
-      TYPES.map((typeUrl) => translator.resources(snapshot, node(pod, namespace), typeUrl));
+      TYPES.map((typeUrl) => translator.resources(snapshot, node(pod, namespace), typeUrl, 'coarse'));
     for (const [one, other] of [
       [sets('httpbin-1'), sets('httpbin-2')],
       [sets('nobody-1', 'elsewhere'), sets('nobody-2', 'nowhere')],
@@ -108,18 +115,35 @@ describe('createTranslator', () => {
     const translator = testTranslator();
     const snapshot = nextSnapshot(undefined, inputs);
     const domains = (namespace: string) => {
-      const table = translator.resources(snapshot, node('any', namespace), ROUTE_TYPE).resources.get('8000');
+      const table = translator.resources(snapshot, node('any', namespace), ROUTE_TYPE, 'coarse').resources.get('8000');
       const { virtualHosts } = readable(table?.any ?? new Uint8Array()) as { virtualHosts: { domains: string[] }[] };
       return virtualHosts.flatMap((host) => host.domains).filter((domain) => !domain.includes('.') && domain !== '*');
     };
     expect([domains('foo'), domains('bar'), domains('elsewhere')]).to.deep.equal([['httpbin'], ['sleep'], []]);
   });
 
+  it('says the same in route tables as in their virtual hosts, and leaves what is unknown with the table', () => {
+    const translator = testTranslator();
+    const snapshot = nextSnapshot(undefined, inputs);
+    const read = (typeUrl: TypeUrl, grain: Grain) =>
+      [...translator.resources(snapshot, node('any'), typeUrl, grain).resources.values()].map(({ any }) => readable(any));
+    const [inline] = read(ROUTE_TYPE, 'coarse') as { name: string; virtualHosts: { name: string }[] }[];
+    const [open] = read(ROUTE_TYPE, 'fine') as { name: string; vhds: unknown; virtualHosts: { name: string }[] }[];
+    const hosts = read(VIRTUAL_HOST_TYPE, 'fine') as { name: string }[];
+    expect(open).to.have.property('vhds').that.has.nested.property('configSource.ads');
+    expect(open?.virtualHosts.map(({ name }) => name)).to.deep.equal(['block_all']);
+    const joined = [...hosts.map((host) => ({ ...host, name: host.name.replace('8000/', '') })), ...(open?.virtualHosts ?? [])];
+    expect(joined.map((host) => ({ ...host, '@type': undefined }))).to.deep.equal(
+      inline?.virtualHosts.map((host) => ({ ...host, '@type': undefined })),
+    );
+    expect(read(VIRTUAL_HOST_TYPE, 'coarse')).to.deep.equal([]);
+  });
+
   it('sorts resources by name whatever the order of the inputs', () => {
     const reversed = makeInputs({ ...inputs, services: inputs.services.toReversed(), workloads: inputs.workloads.toReversed() });
     for (const typeUrl of TYPES) {
-      const one = testTranslator().resources(nextSnapshot(undefined, inputs), node('httpbin-1'), typeUrl);
-      const other = testTranslator().resources(nextSnapshot(undefined, reversed), node('httpbin-1'), typeUrl);
+      const one = testTranslator().resources(nextSnapshot(undefined, inputs), node('httpbin-1'), typeUrl, 'coarse');
+      const other = testTranslator().resources(nextSnapshot(undefined, reversed), node('httpbin-1'), typeUrl, 'coarse');
       expect([...one.resources.keys()]).to.deep.equal([...one.resources.keys()].sort());
       expect(other.version).to.equal(one.version);
     }
@@ -145,7 +169,7 @@ describe('createTranslator', () => {
   ];
   for (const id of badIds) {
     it(`refuses the node id "${id}"`, () => {
-      const ask = () => testTranslator().resources(nextSnapshot(undefined, inputs), { ...node('x'), id }, CLUSTER_TYPE);
+      const ask = () => testTranslator().resources(nextSnapshot(undefined, inputs), { ...node('x'), id }, CLUSTER_TYPE, 'coarse');
       expect(ask).to.throw(MeshError).with.property('code', 'invalid');
     });
   }
