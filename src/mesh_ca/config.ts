@@ -1,11 +1,11 @@
 /** What is left of mesh_ca's flags once defaults and fallbacks are resolved. */
 import type { Invocation } from '../flags/table.ts';
+import type { LivenessFile } from '../io/probe/liveness-file.ts';
 import type { KeyType } from '../io/x509/key.ts';
 import type { SubjectAltName } from '../io/x509/names.ts';
 import type { Duration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { CaFlags } from './flags.ts';
-import type { LivenessFile } from './liveness.ts';
 import type { AuthorityFiles } from './plugged-in.ts';
 import type { GracePeriod } from './rotation.ts';
 import { serverNames } from './server-identity.ts';

@@ -1,4 +1,5 @@
 /** The running authority: joins the signing key, what is followed, the gRPC server and the regular upkeep. */
+
 import { randomBytes } from 'node:crypto';
 import { setInterval } from 'node:timers/promises';
 import { createHealthService } from '../io/grpc/health.ts';
@@ -7,15 +8,16 @@ import type { Host } from '../io/host.ts';
 import { createJwksFetcher, systemFetchClock } from '../io/jwks/fetcher.ts';
 import { createTokenVerifier } from '../io/jwks/verify-token.ts';
 import type { Logger } from '../io/log/logger.ts';
+import { keepLivenessFile } from '../io/probe/liveness-file.ts';
 import { seconds } from '../lib/duration.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { type Authority, rootPem } from './authority.ts';
 import type { CaConfig } from './config.ts';
 import { logExpiry } from './expiry.ts';
-import { keepLivenessFile, selfCheck } from './liveness.ts';
 import { openPluggedIn } from './plugged-in.ts';
 import { followNamespaces } from './publish-root.ts';
+import { selfCheck } from './self-check.ts';
 import { openSelfSigned } from './self-signed.ts';
 import { createServerIdentity, type ServerIdentity } from './server-identity.ts';
 import { caMethods } from './services.ts';
@@ -89,7 +91,13 @@ async function keepAlive(
   signal: AbortSignal,
 ): Promise<void> {
   if (liveness === undefined) return;
-  await keepLivenessFile({ ...liveness, check: () => selfCheck(authority, now, newSerial), logger, signal });
+  await keepLivenessFile({
+    ...liveness,
+    title: 'the certificate authority',
+    check: () => selfCheck(authority, now, newSerial),
+    logger,
+    signal,
+  });
 }
 
 interface RunningServer {

@@ -1,23 +1,22 @@
-/** The liveness file: kept fresh as long as the authority can really sign; `mesh_ca probe` looks at its age. */
+/** The liveness file: kept fresh as long as a server really works; `probe` looks at its age. */
 import { writeFile } from 'node:fs/promises';
 import { setInterval } from 'node:timers/promises';
-import type { Logger } from '../io/log/logger.ts';
-import { generateKeyPair } from '../io/x509/key.ts';
-import { validityFrom } from '../io/x509/template.ts';
-import { type Duration, seconds } from '../lib/duration.ts';
-import { MeshError } from '../lib/errors.ts';
-import { type Authority, issue } from './authority.ts';
+import type { Duration } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
+import type { Logger } from '../log/logger.ts';
 
 export interface LivenessFile {
   readonly path: string;
   /** How old the file may become; it is touched twice as often. */
   readonly interval: Duration;
-  /** Between checks of the authority. */
+  /** Between checks of the server. */
   readonly checkInterval: Duration;
 }
 
 export interface LivenessOptions extends LivenessFile {
-  /** Rejects when the authority does not work. */
+  /** What is checked, for the log: `the certificate authority`. */
+  readonly title: string;
+  /** Rejects when it does not work. */
   readonly check: () => Promise<void>;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -44,12 +43,12 @@ async function repeat(ms: number, { signal }: LivenessOptions, run: () => Promis
   }
 }
 
-async function passes({ check, logger }: LivenessOptions): Promise<boolean> {
+async function passes({ title, check, logger }: LivenessOptions): Promise<boolean> {
   try {
     await check();
     return true;
   } catch (thrown) {
-    logger.error('the certificate authority does not work: the liveness file is not renewed', {
+    logger.error(`${title} does not work: the liveness file is not renewed`, {
       reason: MeshError.from(thrown).message,
     });
     return false;
@@ -62,13 +61,4 @@ async function touch({ path, logger }: LivenessOptions): Promise<void> {
   } catch (thrown) {
     logger.error('the liveness file cannot be written', { path, reason: MeshError.from(thrown).message });
   }
-}
-
-/** Signs a certificate that nobody gets, with all checks of a real one. */
-export async function selfCheck(authority: Authority, now: () => Date, newSerial: () => Uint8Array): Promise<void> {
-  const { publicKey } = await generateKeyPair('ec-p256');
-  const names = [{ type: 'dns', value: 'liveness.invalid' }] as const;
-  const validity = validityFrom(now(), seconds(60), authority.validity);
-  const use = { type: 'tls', server: true, client: false } as const;
-  await issue(authority, { subject: {}, names, publicKey, serial: newSerial(), ...validity, use }, now());
 }

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, unlinkSync, watch } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { milliseconds, seconds } from '../../../src/lib/duration.ts';
-import { MeshError } from '../../../src/lib/errors.ts';
-import { keepLivenessFile } from '../../../src/mesh_ca/liveness.ts';
-import { MemoryLogger } from '../../fakes/memory-logger.ts';
+import { keepLivenessFile } from '../../../../src/io/probe/liveness-file.ts';
+import { milliseconds, seconds } from '../../../../src/lib/duration.ts';
+import { MeshError } from '../../../../src/lib/errors.ts';
+import { MemoryLogger } from '../../../fakes/memory-logger.ts';
 
 describe('the liveness file', () => {
   let dir: string;
@@ -26,11 +26,19 @@ describe('the liveness file', () => {
   ): { readonly path: string; readonly logger: MemoryLogger; readonly done: Promise<void> } {
     const path = join(dir, 'live');
     const logger = new MemoryLogger();
-    const done = keepLivenessFile({ path, interval: milliseconds(10), checkInterval, check, logger, signal: stop.signal });
+    const done = keepLivenessFile({
+      path,
+      title: 'the authority',
+      interval: milliseconds(10),
+      checkInterval,
+      check,
+      logger,
+      signal: stop.signal,
+    });
     return { path, logger, done };
   }
 
-  it('is written again and again while the authority works', async () => {
+  it('is written again and again while the server works', async () => {
     const watcher = watch(dir, { signal: stop.signal });
     const { path, done } = keep(async () => {});
     const written = async (): Promise<void> => {
@@ -43,7 +51,7 @@ describe('the liveness file', () => {
     await done;
   });
 
-  it('is never written by an authority that does not work', async () => {
+  it('is never written by a server that does not work', async () => {
     let checks = 0;
     const third = Promise.withResolvers<void>();
     const { path, logger, done } = keep(async () => {
