@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { bundleStep } from './bundle.ts';
 import { envoyStep } from './envoy.ts';
+import { ensureGrpcGoClient } from './grpc-go.ts';
 import { protoStep } from './proto.ts';
 import { schemasStep } from './schemas.ts';
 import { runStep } from './step.ts';
@@ -56,6 +57,7 @@ const mocha = (args: readonly string[]): Promise<number> => run('node_modules/.b
 const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   setup: async () => {
     await setUp();
+    ensureGrpcGoClient(process.env);
     return 0;
   },
   build: async () => {
@@ -72,6 +74,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
   },
   test: async (args) => {
     await setUp();
+    ensureGrpcGoClient(process.env);
     const checked = await inOrder(CHECKS);
     if (checked !== 0) return checked;
     return mocha(['--reporter', 'setup/mocha-reporter.cjs', ...args]);

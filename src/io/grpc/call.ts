@@ -1,34 +1,30 @@
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 import { MeshError } from '../../lib/errors.ts';
-import { ACCEPTED_ENCODINGS } from './encoding.ts';
+import { compress, type Encoding } from './encoding.ts';
 import { messageHeader } from './framing.ts';
-import { encodeMessage } from './metadata.ts';
+import { Response } from './response.ts';
 import type { GrpcStatus } from './status.ts';
-
-const RESPONSE_HEADERS: OutgoingHttpHeaders = {
-  ':status': 200,
-  'content-type': 'application/grpc+proto',
-  'grpc-accept-encoding': ACCEPTED_ENCODINGS,
-};
 
 /** How long a client may take to read what was written before its call ended. */
 const LAST_WORDS_MS = 500;
 
-function trailersOf(status: GrpcStatus): OutgoingHttpHeaders {
-  const trailers: OutgoingHttpHeaders = { 'grpc-status': String(status.code) };
-  if (status.message !== '') trailers['grpc-message'] = encodeMessage(status.message);
-  return trailers;
-}
-
 /** The response side of one call: writes messages, and ends exactly once. */
 export class Call {
+  readonly response: Response;
   readonly #stream: ServerHttp2Stream;
+  readonly #encoding: Encoding;
+  readonly #sent: (bytes: number) => void;
   readonly #abort = new AbortController();
   readonly #writes = new Set<(error: MeshError) => void>();
+  #compressing: Promise<unknown> = Promise.resolve();
   #state: 'opening' | 'responding' | 'ended' = 'opening';
 
-  constructor(stream: ServerHttp2Stream) {
+  /** `sent` is told the size of every message. */
+  constructor(stream: ServerHttp2Stream, encoding: Encoding, sent: (bytes: number) => void) {
+    this.response = new Response(encoding);
     this.#stream = stream;
+    this.#encoding = encoding;
+    this.#sent = sent;
     stream.once('close', () => this.#over(new MeshError('cancelled', 'the call is over')));
   }
 
@@ -36,24 +32,18 @@ export class Call {
     return this.#abort.signal;
   }
 
-  /** See ServerStream.write. The chunks go to the transport as they are: many calls may share them. */
-  write(chunks: readonly Uint8Array[]): Promise<void> {
-    if (this.#state === 'ended' || this.#stream.destroyed) return Promise.reject(new MeshError('cancelled', 'the call is over'));
-    this.#respond();
-    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    const parts = [messageHeader(length), ...chunks.filter((chunk) => chunk.length > 0)];
-    const last = parts.pop();
-    return new Promise((resolve, reject) => {
-      this.#writes.add(reject);
-      this.#stream.cork();
-      for (const part of parts) this.#stream.write(part);
-      this.#stream.write(last, (error) => {
-        this.#writes.delete(reject);
-        if (error) reject(new MeshError('cancelled', 'the call is over', error));
-        else resolve();
-      });
-      this.#stream.uncork();
-    });
+  /** See ServerStream.write. Unless they are compressed, the chunks go to the transport as they are: many calls may share them. */
+  async write(chunks: readonly Uint8Array[]): Promise<void> {
+    if (this.#encoding === 'identity') return this.#send(chunks, false);
+    const turn = this.#compressing.then(() => compress(chunks));
+    this.#compressing = turn.catch(() => {});
+    const compressed = await turn;
+    return compressed === undefined ? this.#send(chunks, false) : this.#send([compressed], true);
+  }
+
+  /** Waits until everything that was written is on its way to the transport. */
+  async flush(): Promise<void> {
+    await this.#compressing;
   }
 
   /** Ends the call; what comes after the first time is ignored. */
@@ -68,20 +58,42 @@ export class Call {
     this.#over(new MeshError('cancelled', 'the call is over'));
   }
 
+  #send(chunks: readonly Uint8Array[], compressed: boolean): Promise<void> {
+    if (this.#state === 'ended' || this.#stream.closed || this.#stream.destroyed) {
+      return Promise.reject(new MeshError('cancelled', 'the call is over'));
+    }
+    this.#respond();
+    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    this.#sent(length);
+    const parts = [messageHeader(length, compressed), ...chunks.filter((chunk) => chunk.length > 0)];
+    const last = parts.pop();
+    return new Promise((resolve, reject) => {
+      this.#writes.add(reject);
+      this.#stream.cork();
+      for (const part of parts) this.#stream.write(part);
+      this.#stream.write(last, (error) => {
+        this.#writes.delete(reject);
+        if (error) reject(new MeshError('cancelled', 'the call is over', error));
+        else resolve();
+      });
+      this.#stream.uncork();
+    });
+  }
+
   #respond(): void {
     if (this.#state !== 'opening') return;
     this.#state = 'responding';
-    this.#stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
+    this.#stream.respond(this.response.takeHeaders(), { waitForTrailers: true });
   }
 
   #refuse(status: GrpcStatus): void {
-    this.#stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(status) }, { endStream: true });
+    this.#stream.respond(this.response.takeTrailersOnly(status), { endStream: true });
     this.#stopRequest();
   }
 
   #endResponse(status: GrpcStatus): void {
     this.#stream.once('wantTrailers', () => {
-      this.#stream.sendTrailers(trailersOf(status));
+      this.#stream.sendTrailers(this.response.trailers(status));
       this.#stopRequest();
     });
     this.#stream.end();

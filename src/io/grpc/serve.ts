@@ -2,11 +2,12 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { MeshError } from '../../lib/errors.ts';
 import type { Logger } from '../log/logger.ts';
 import { Call } from './call.ts';
-import { requireEncoding } from './encoding.ts';
+import { requireEncoding, responseEncoding } from './encoding.ts';
+import type { ByteBudget, ControlFrameLimit } from './limits.ts';
 import { isGrpcContentType, metadataOf, parseTimeout } from './metadata.ts';
 import { requestMessages } from './requests.ts';
 import { GrpcCode, OK, statusOf } from './status.ts';
-import type { CallContext, Method } from './types.ts';
+import type { CallContext, HandlerContext, Method } from './types.ts';
 
 export interface Service {
   readonly methods: ReadonlyMap<string, Method>;
@@ -16,12 +17,19 @@ export interface Service {
   readonly running: Set<Call>;
 }
 
+/** What the calls of one connection share. */
+export interface Connection {
+  readonly peer: CallContext['peer'];
+  readonly controlFrames: ControlFrameLimit;
+  readonly unfinished: ByteBudget;
+}
+
 /** Serves one HTTP/2 stream as a gRPC call; never throws, never rejects. */
 export async function serveStream(
   service: Service,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
-  peer: CallContext['peer'],
+  connection: Connection,
 ): Promise<void> {
   // A reset by the client is no error of ours; without a listener it would end the process.
   stream.on('error', (error) => service.logger.debug('a stream failed', { error: error.message }));
@@ -31,10 +39,11 @@ export async function serveStream(
     stream.resume();
     return;
   }
-  const call = new Call(stream);
+  const call = new Call(stream, responseEncoding(headers), (bytes) => connection.controlFrames.sent(bytes));
   service.running.add(call);
   try {
-    await run(service, stream, headers, call, peer);
+    await run(service, stream, headers, call, connection);
+    await call.flush();
     call.end(OK);
   } catch (thrown) {
     report(service.logger, headers[':path'], thrown);
@@ -54,15 +63,16 @@ async function run(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   call: Call,
-  peer: CallContext['peer'],
+  { peer, unfinished }: Connection,
 ): Promise<void> {
   const path = headers[':path'] ?? '';
   const method = service.methods.get(path);
   if (method === undefined) throw new MeshError('unimplemented', `there is no method ${path.slice(0, 200)}`);
   const encoding = requireEncoding(headerText(headers, 'grpc-encoding'));
   const timer = startDeadline(call, headerText(headers, 'grpc-timeout'));
-  const context: CallContext = { metadata: metadataOf(headers), peer, signal: call.signal };
-  const requests = cancelledWhenOver(requestMessages(stream, encoding, service.maxMessageSize), stream);
+  const { response, signal } = call;
+  const context: HandlerContext = { metadata: metadataOf(headers), peer, signal, response };
+  const requests = cancelledWhenOver(requestMessages(stream, encoding, service.maxMessageSize, unfinished), stream);
   try {
     if (method.type === 'unary') await call.write([await method.handle(await only(requests), context)]);
     else await method.handle({ requests, write: (chunks) => call.write(chunks) }, context);

@@ -6,12 +6,13 @@ import { seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Call } from './call.ts';
+import { ByteBudget, ControlFrameLimit } from './limits.ts';
 import { bind } from './listen.ts';
-import { type Service, serveStream } from './serve.ts';
+import { type Connection, type Service, serveStream } from './serve.ts';
 import { type Keepalive, watchSession } from './session.ts';
 import { GrpcCode } from './status.ts';
 import { createTlsServer } from './tls.ts';
-import type { CallContext, GrpcServer, GrpcServerOptions, Method } from './types.ts';
+import type { GrpcServer, GrpcServerOptions, Method } from './types.ts';
 
 const MIB = 1024 * 1024;
 const DEFAULT_MAX_MESSAGE_SIZE = 4 * MIB;
@@ -21,6 +22,8 @@ const DEFAULT_KEEPALIVE: Keepalive = { interval: seconds(30), timeout: seconds(2
 const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = MIB;
 const MAX_HEADER_LIST_BYTES = 64 * 1024;
+/** Request messages of the greatest size that a connection may have half sent: without it 1,024 calls could hold 4 MiB each. */
+const MESSAGES_UNFINISHED = 16;
 const ENDING_MS = 500;
 /** The last stream ID there can be: a GOAWAY with it announces the end without refusing calls that are on their way. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
@@ -46,13 +49,21 @@ function createSessions(maxConcurrentStreams: number): Http2Server {
       maxHeaderListSize: MAX_HEADER_LIST_BYTES,
       enablePush: false,
     },
+    // Counted over the whole life of a connection, and our clients send none: empty DATA frames, header fields that HTTP/2 forbids.
     maxSessionInvalidFrames: 100,
-    maxSessionRejectedStreams: 100,
-    // Resets that a client may send at once and per second: opening and resetting calls is a cheap attack.
-    streamResetBurst: 500,
+    // Also over the whole life. A client that has not read our settings yet may open too many calls once.
+    maxSessionRejectedStreams: Math.max(100, maxConcurrentStreams),
+    // Opening and resetting calls is a cheap attack (CVE-2023-44487), yet every call of a connection may be cancelled at once, and again
+    // after a reconnect of what stands behind the client; then so many resets per second.
+    streamResetBurst: 2 * maxConcurrentStreams,
     streamResetRate: 100,
-    // MB of frames and headers per connection.
+    // MB of frames and headers per connection; calls are refused when they are used up.
     maxSessionMemory: 32,
+    // Fields of one request; a request of more is reset. Our clients send a dozen.
+    maxHeaderListPairs: 128,
+    // One ping of ours is under way at a time (session.ts).
+    maxOutstandingPings: 2,
+    // How long a connection lives that gave no protocol we speak in its TLS handshake.
     unknownProtocolTimeout: 1_000,
   });
 }
@@ -66,7 +77,7 @@ class Http2GrpcServer implements GrpcServer {
   readonly #http2: Http2Server;
   readonly #listeners: Server[] = [];
   readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Map<ServerHttp2Session, CallContext['peer']>();
+  readonly #sessions = new Map<ServerHttp2Session, Connection>();
   #closing: Promise<void> | undefined;
 
   constructor(options: GrpcServerOptions, logger: Logger) {
@@ -82,8 +93,9 @@ class Http2GrpcServer implements GrpcServer {
     this.#http2 = createSessions(options.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS);
     this.#http2.on('session', (session) => this.#opened(session));
     this.#http2.on('stream', (stream, headers) => {
-      const peer = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
-      void serveStream(this.#service, stream, headers, peer ?? { address: '', certificate: undefined });
+      const connection = this.#sessions.get(stream.session as ServerHttp2Session);
+      if (connection === undefined) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      else void serveStream(this.#service, stream, headers, connection);
     });
   }
 
@@ -120,7 +132,7 @@ class Http2GrpcServer implements GrpcServer {
 
   #createTls(tls: NonNullable<GrpcServerOptions['tls']>): Server {
     try {
-      const listener = createTlsServer(tls, (socket) => this.accept(socket), this.#logger);
+      const listener = createTlsServer(tls, this.#keepalive.timeout, (socket) => this.accept(socket), this.#logger);
       // A connection counts from its first byte on, so that closing ends half-done handshakes too.
       listener.on('connection', (socket: Socket) => this.#track(socket));
       return listener;
@@ -139,10 +151,12 @@ class Http2GrpcServer implements GrpcServer {
     const socket = session.socket;
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     const address = socket.remoteAddress === undefined ? 'unix' : `${socket.remoteAddress}:${socket.remotePort}`;
-    this.#sessions.set(session, { address, certificate });
+    const controlFrames = new ControlFrameLimit(() => performance.now());
+    const unfinished = new ByteBudget(MESSAGES_UNFINISHED * this.#service.maxMessageSize);
+    this.#sessions.set(session, { peer: { address, certificate }, controlFrames, unfinished });
     session.once('close', () => this.#sessions.delete(session));
     session.setLocalWindowSize(CONNECTION_WINDOW);
-    watchSession(session, this.#keepalive, this.#logger);
+    watchSession(session, this.#keepalive, controlFrames, this.#logger);
   }
 
   async #close(graceMs: number): Promise<void> {

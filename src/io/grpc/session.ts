@@ -1,27 +1,32 @@
 /** Looks after one HTTP/2 connection: finds dead peers, and drops those that flood it. */
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Duration } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
 import type { Logger } from '../log/logger.ts';
+import type { ControlFrameLimit } from './limits.ts';
 
 export interface Keepalive {
   /** How often a ping is sent. */
   readonly interval: Duration;
-  /** How long its answer, or the client's first SETTINGS, may take. */
+  /** How long its answer, a TLS handshake, or the client's first SETTINGS may take. */
   readonly timeout: Duration;
 }
 
-/** Pings and settings that a client may send in ten seconds; each costs us an answer. */
-const CONTROL_FRAMES_PER_WINDOW = 200;
-const WINDOW_MS = 10_000;
-
-export function watchSession(session: ServerHttp2Session, keepalive: Keepalive, logger: Logger): void {
-  const drop = (reason: string, code: number = constants.NGHTTP2_NO_ERROR) => {
+export function watchSession(
+  session: ServerHttp2Session,
+  keepalive: Keepalive,
+  controlFrames: ControlFrameLimit,
+  logger: Logger,
+): void {
+  const drop = (reason: string, code?: number) => {
     logger.debug('a connection was dropped', { reason });
-    session.destroy(undefined, code);
+    // Node takes the code only beside an error.
+    if (code === undefined) session.destroy();
+    else session.destroy(new MeshError('resource_exhausted', reason), code);
   };
   session.on('error', (error) => logger.debug('a connection failed', { error: error.message }));
   const timers = [pingRegularly(session, keepalive, drop), expectSettings(session, keepalive, drop)];
-  limitControlFrames(session, drop);
+  limitControlFrames(session, controlFrames, drop);
   session.once('close', () => {
     for (const timer of timers) clearTimeout(timer);
   });
@@ -49,17 +54,9 @@ function expectSettings(session: ServerHttp2Session, keepalive: Keepalive, drop:
   return timer;
 }
 
-function limitControlFrames(session: ServerHttp2Session, drop: Drop): void {
-  let windowEnds = 0;
-  let left = CONTROL_FRAMES_PER_WINDOW;
+function limitControlFrames(session: ServerHttp2Session, limit: ControlFrameLimit, drop: Drop): void {
   const count = () => {
-    const now = performance.now();
-    if (now > windowEnds) {
-      windowEnds = now + WINDOW_MS;
-      left = CONTROL_FRAMES_PER_WINDOW;
-    }
-    left -= 1;
-    if (left < 0) drop('too many pings or settings', constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (limit.exceeded()) drop('too many pings or settings', constants.NGHTTP2_ENHANCE_YOUR_CALM);
   };
   session.on('ping', count);
   session.on('remoteSettings', count);

@@ -28,6 +28,8 @@ export interface GrpcStatus {
   readonly code: GrpcCode;
   /** For people; empty with OK. */
   readonly message: string;
+  /** An encoded google.rpc.Status, for programs: travels as `grpc-status-details-bin`. */
+  readonly details?: Uint8Array;
 }
 
 export const OK: GrpcStatus = { code: GrpcCode.OK, message: '' };
@@ -78,8 +80,19 @@ export function errorCodeOf(code: number): ErrorCode {
   return (ERROR_OF as Readonly<Record<number, ErrorCode | undefined>>)[code] ?? 'internal';
 }
 
+/** Thrown by a handler that ends its call with a code that no ErrorCode maps to, or with details; goes out as it is, INTERNAL too. */
+export class GrpcStatusError extends MeshError {
+  readonly status: GrpcStatus;
+
+  constructor(status: GrpcStatus & { readonly code: Exclude<GrpcCode, 0> }, cause?: unknown) {
+    super(errorCodeOf(status.code), status.message, cause);
+    this.status = status;
+  }
+}
+
 /** The status a thrown value ends a call with. An internal error's text stays here: it may tell what the caller must not know. */
 export function statusOf(thrown: unknown): GrpcStatus {
+  if (thrown instanceof GrpcStatusError) return thrown.status;
   const error = MeshError.from(thrown);
   return { code: grpcCodeOf(error.code), message: error.code === 'internal' ? 'internal error' : error.message };
 }

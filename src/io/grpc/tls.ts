@@ -2,22 +2,26 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
+import type { Duration } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { Logger } from '../log/logger.ts';
 import type { GrpcServerOptions } from './types.ts';
 
 type TlsOptions = NonNullable<GrpcServerOptions['tls']>;
 
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-
 /** Throws MeshError `invalid` when the first certificate cannot be used; a later bad one leaves the last good one in force. */
-export function createTlsServer(options: TlsOptions, accept: (socket: Socket) => void, logger: Logger): Server {
+export function createTlsServer(
+  options: TlsOptions,
+  handshakeTimeout: Duration,
+  accept: (socket: Socket) => void,
+  logger: Logger,
+): Server {
   let current = contextOf(options);
   const server = createServer({
     ...fixedOptions(options),
     ...current,
     ALPNProtocols: ['h2'],
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout,
     noDelay: true,
     requestCert: options.clientRoots !== undefined,
     // Decided in admit(), where a missing certificate and a bad one are told apart.

@@ -21,6 +21,22 @@ export interface CallContext {
   readonly signal: AbortSignal;
 }
 
+/** What a handler is given: the call, and what goes back beside its messages. */
+export interface HandlerContext extends CallContext {
+  readonly response: ResponseMetadata;
+}
+
+/**
+ * Metadata of a response. A key that ends in `-bin` takes bytes, any other printable ASCII; a key may be added several times.
+ * What the protocol does not allow is refused as `internal`: it is the handler's mistake.
+ */
+export interface ResponseMetadata {
+  /** Headers go out with the first message; `failed_precondition` afterwards. */
+  addHeader(key: string, value: string | Uint8Array): void;
+  /** Trailers go out with the status. */
+  addTrailer(key: string, value: string | Uint8Array): void;
+}
+
 /** One bidirectional stream, in messages of raw bytes. */
 export interface ServerStream {
   /** Request messages in order; ends when the client half-closes, throws a MeshError `cancelled` when the call is aborted. */
@@ -38,13 +54,13 @@ export type Method =
       /** `/package.Service/Method` */
       readonly path: string;
       /** Gets the request's bytes and gives the response's; throws MeshError for another status than OK. */
-      handle(request: Uint8Array, context: CallContext): Promise<Uint8Array>;
+      handle(request: Uint8Array, context: HandlerContext): Promise<Uint8Array>;
     }
   | {
       readonly type: 'stream';
       readonly path: string;
       /** The call ends with OK when the promise resolves and with the error's status when it rejects. */
-      handle(stream: ServerStream, context: CallContext): Promise<void>;
+      handle(stream: ServerStream, context: HandlerContext): Promise<void>;
     };
 
 /** A unary method from its message types. A request that is no such message is refused as `invalid`. */
@@ -52,7 +68,7 @@ export function unary<Req, Res>(
   path: string,
   request: Codec<Req>,
   response: Codec<Res>,
-  handler: (request: Req, context: CallContext) => Promise<Res>,
+  handler: (request: Req, context: HandlerContext) => Promise<Res>,
 ): Method {
   return {
     type: 'unary',
@@ -75,7 +91,7 @@ export interface GrpcServerOptions {
   readonly maxMessageSize?: number;
   /** Calls at once on one connection. Default 1024. */
   readonly maxConcurrentStreams?: number;
-  /** Pings of the server's own, that find dead peers. Default: one every 30 s, answered within 20 s. */
+  /** Pings of the server's own, that find dead peers; a handshake may take as long as an answer. Default: one every 30 s, answered within 20 s. */
   readonly keepalive?: { readonly interval: Duration; readonly timeout: Duration };
   /** TLS, where the server speaks it; `certificate` is asked for every new connection, so that it can rotate. */
   readonly tls?: {
