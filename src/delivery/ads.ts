@@ -10,7 +10,7 @@ import type { ConfigSource, DeliveryEvent, Grain, TypeUrl } from './ports.ts';
 import { type DeltaRequest, parseDeltaRequest, parseSotwRequest, type SotwRequest } from './request.ts';
 import { SotwSubscription } from './sotw.ts';
 import { DiscoveryStream, type StreamDeps, type Timer, type Variant } from './stream.ts';
-import { ADS_DELTA_PATH, ADS_SOTW_PATH, TYPE_SERVICES, VIRTUAL_HOST } from './types.ts';
+import { ADS_DELTA_PATH, ADS_SOTW_PATH, isCollected, TYPE_SERVICES } from './types.ts';
 
 export interface AdsDeps {
   readonly source: ConfigSource;
@@ -52,7 +52,7 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
   const delta = (grain: Grain): Variant<DeltaRequest> => ({
     grain,
     parse: (bytes) => parseDeltaRequest(bytes, pool, maxNames),
-    subscribe: (typeUrl) => new DeltaSubscription(typeUrl, frames, pool, typeUrl === VIRTUAL_HOST ? 'collections' : 'resources'),
+    subscribe: (typeUrl) => new DeltaSubscription(typeUrl, frames, pool, isCollected(typeUrl) ? 'collections' : 'resources'),
   });
   let streams = 0;
 
@@ -81,7 +81,7 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
     method(ADS_DELTA_PATH, delta('fine')),
     ...TYPE_SERVICES.flatMap(({ typeUrl, sotwPath, deltaPath }) => [
       ...(sotwPath === undefined ? [] : [method(sotwPath, sotw, typeUrl)]),
-      method(deltaPath, delta(typeUrl === VIRTUAL_HOST ? 'fine' : 'coarse'), typeUrl),
+      method(deltaPath, delta(isCollected(typeUrl) ? 'fine' : 'coarse'), typeUrl),
     ]),
   ];
 }

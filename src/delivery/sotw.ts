@@ -3,11 +3,9 @@ import { type Frames, responseHead } from './frames.ts';
 import { ALL, type Interest } from './interest.ts';
 import type { ResourceSet, TypeUrl } from './ports.ts';
 import type { SotwRequest } from './request.ts';
-import { type Contents, NO_VERDICT, type Response, type Subscription, type Verdict } from './subscription.ts';
+import { NO_VERDICT, NOTHING, type Response, type Subscription, type Verdict } from './subscription.ts';
 
 const WILDCARD = '*';
-/** What a response holds is not taken apart: nothing hangs on it in this variant. */
-const UNKNOWN: Contents = { sent: [], removed: [], replaced: [] };
 
 export class SotwSubscription implements Subscription<SotwRequest> {
   readonly typeUrl: TypeUrl;
@@ -67,7 +65,7 @@ export class SotwSubscription implements Subscription<SotwRequest> {
     this.#inFlight = true;
     this.#parentSentInFlight = false;
     const chunks = [responseHead(version, this.typeUrl, nonce), this.#frames.sotw(set, interest)];
-    return { version, nonce, chunks, contents: UNKNOWN };
+    return { version, nonce, chunks, contents: NOTHING };
   }
 
   parentSent(): void {

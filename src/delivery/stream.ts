@@ -5,8 +5,8 @@ import { MeshError } from '../lib/errors.ts';
 import type { Interest } from './interest.ts';
 import type { ConfigSource, DeliveryEvent, Grain, ProxyNode, TypeUrl } from './ports.ts';
 import { requireTypeUrl } from './request.ts';
-import type { Response, Subscription } from './subscription.ts';
-import { childOf, parentOf, rankOf } from './types.ts';
+import { NOTHING, type Response, type Subscription } from './subscription.ts';
+import { childOf, isCollected, parentOf, rankOf } from './types.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** A timer that can be taken back. */
@@ -52,6 +52,8 @@ export class DiscoveryStream<Request extends AnyRequest> {
   /** In the order of delivery. */
   #watched: Watched<Request>[] = [];
   readonly #wakeup = new Wakeup();
+  /** Resources sent whose collections the client has not subscribed to yet. */
+  readonly #collectionsToCome = new Set<string>();
   #node: ProxyNode | undefined;
   #over = false;
   #nonces = 0;
@@ -100,6 +102,10 @@ export class DiscoveryStream<Request extends AnyRequest> {
     const watched = this.#watchedOf(requireTypeUrl(request.typeUrl, this.#ownType));
     const { subscription, last } = watched;
     const verdict = subscription.receive(request);
+    if (isCollected(subscription.typeUrl) && this.#collectionsToCome.size > 0) {
+      subscription.parentSent({ ...NOTHING, sent: [...this.#collectionsToCome] });
+      this.#collectionsToCome.clear();
+    }
     if (verdict.type !== 'none' && last !== undefined) {
       watched.rejected = verdict.type === 'nacked';
       this.#report(subscription.typeUrl, last, verdict);
@@ -212,7 +218,10 @@ export class DiscoveryStream<Request extends AnyRequest> {
   #tellChild(typeUrl: TypeUrl, response: Response): void {
     const child = childOf(typeUrl);
     const watched = this.#watched.find(({ subscription }) => subscription.typeUrl === child);
-    if (watched === undefined) return;
+    if (watched === undefined) {
+      if (child !== undefined && isCollected(child)) for (const name of response.contents.sent) this.#collectionsToCome.add(name);
+      return;
+    }
     watched.subscription.parentSent(response.contents);
     watched.due = true;
   }

@@ -17,6 +17,8 @@ export interface Contents {
   readonly replaced: readonly string[];
 }
 
+export const NOTHING: Contents = { sent: [], removed: [], replaced: [] };
+
 /** What a request said about the response in flight. */
 export type Verdict =
   | { readonly type: 'none' }

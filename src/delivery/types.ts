@@ -34,6 +34,11 @@ export function parentOf(typeUrl: TypeUrl): TypeUrl | undefined {
   return LEADS_TO.find(([, child]) => child === typeUrl)?.[0];
 }
 
+/** Types whose resources are asked for by the collection: all of one parent resource, named `<parent>/...`. */
+export function isCollected(typeUrl: TypeUrl): boolean {
+  return typeUrl === VIRTUAL_HOST;
+}
+
 export interface TypeService {
   readonly typeUrl: TypeUrl;
   readonly sotwPath: string | undefined;

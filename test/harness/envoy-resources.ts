@@ -10,7 +10,7 @@ import { Route, VirtualHost } from '#gen/envoy/config/route/v3/route_components.
 import { Router } from '#gen/envoy/extensions/filters/http/router/v3/router.ts';
 import { HttpConnectionManager } from '#gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.ts';
 import type { EncodedResource } from '../../src/delivery/ports.ts';
-import { CLUSTER, ENDPOINT, LISTENER, ROUTE } from '../../src/delivery/types.ts';
+import { CLUSTER, ENDPOINT, LISTENER, ROUTE, VIRTUAL_HOST } from '../../src/delivery/types.ts';
 import { resource } from '../fakes/config-source.ts';
 
 const FILTERS = 'type.googleapis.com/envoy.extensions.filters';
@@ -82,4 +82,26 @@ export function routeTo(name: string, cluster: string, mark: string): EncodedRes
   const host = VirtualHost.fromPartial({ name: mark, domains: ['*'] });
   const message = { ...RouteConfiguration.fromPartial({ name }), virtualHosts: [{ ...host, routes: [marked, rest] }] };
   return resource(ROUTE, name, RouteConfiguration.encode(message).finish());
+}
+
+/** A table whose virtual hosts are delivered on their own; all other hosts are answered with the mark. */
+export function openTable(name: string, mark: string): EncodedResource {
+  const host = { name: 'unknown', domains: ['*'], routes: [answerWith(mark)] };
+  const message = RouteConfiguration.fromPartial({ name, virtualHosts: [host], vhds: { configSource: ADS } });
+  return resource(ROUTE, name, RouteConfiguration.encode(message).finish());
+}
+
+/** A virtual host of such a table, which Envoy answers for itself. */
+export function openHost(table: string, domain: string, answer: string): EncodedResource {
+  const name = `${table}/${domain}`;
+  const message = VirtualHost.fromPartial({ name, domains: [domain], routes: [answerWith(answer)] });
+  return resource(VIRTUAL_HOST, name, VirtualHost.encode(message).finish());
+}
+
+function answerWith(text: string): Route {
+  const body = { specifier: { $case: 'inlineString' as const, inlineString: text } };
+  return Route.fromPartial({
+    match: { pathSpecifier: { $case: 'prefix', prefix: '/' } },
+    action: { $case: 'directResponse', directResponse: { status: 200, body } },
+  });
 }
