@@ -4,24 +4,27 @@ import type { GrpcServer } from '../io/grpc/types.ts';
 import type { HttpServer } from '../io/http/types.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { MeshError } from '../lib/errors.ts';
+import { printAddress } from './address.ts';
 import { adminAt } from './admin.ts';
-import { buildBootstrap } from './bootstrap.ts';
-import { writeBootstrap } from './bootstrap-file.ts';
+import { bootstrapFile, prepareConfigPath, removeOtherEpochs } from './bootstrap-file.ts';
+import { type Bootstrap, readBootstrap } from './bootstrap-source.ts';
+import { followCertificateFiles } from './certificate-files.ts';
 import { identityRequester } from './certificate-request.ts';
 import type { Clock } from './clock.ts';
-import { type ProxyConfig, printAddress } from './config.ts';
-import { drainProxy } from './drain.ts';
-import { envoyArguments } from './envoy-arguments.ts';
-import { canTieToParent, requireBinary, startEnvoy } from './envoy-process.ts';
+import type { ProxyConfig } from './config.ts';
+import { drainProxies } from './drain.ts';
+import { requireBinary } from './envoy-process.ts';
+import { followBootstrap } from './follow-bootstrap.ts';
 import { AgentMetrics } from './metrics.ts';
+import { createProxyStarter, type ProxyStarter } from './proxy-starter.ts';
 import { proxyReadiness, type Readiness } from './readiness.ts';
 import { followRootFile } from './root-file.ts';
 import { keepIdentityFresh } from './rotation.ts';
 import { secretMethods } from './sds.ts';
 import { SecretHolder } from './secrets.ts';
 import { createStatusServer } from './status-server.ts';
-import { Supervisor } from './supervisor.ts';
-import { validateBootstrap } from './validate.ts';
+import { type SupervisionEnd, Supervisor } from './supervisor.ts';
+import { validateBootstrap, validateCandidate } from './validate.ts';
 
 export interface AgentDeps {
   readonly clock: Clock;
@@ -33,15 +36,18 @@ export interface AgentDeps {
 
 /**
  * Runs the sidecar until the signal aborts, then drains it. The proxy starts at once and waits itself for what needs
- * secrets; secrets come as soon as the root file and the certificate authority are there. Rejects when the proxy cannot run.
+ * secrets; secrets come as soon as their files and the certificate authority are there. Rejects when the proxy cannot be
+ * started; one that cannot be kept running is told by the result.
  */
-export async function runAgent(config: ProxyConfig, deps: AgentDeps, signal: AbortSignal): Promise<void> {
+export async function runAgent(config: ProxyConfig, deps: AgentDeps, signal: AbortSignal): Promise<SupervisionEnd> {
   await requireBinary(config.binaryPath);
-  await writeBootstrap(config.bootstrapFile, buildBootstrap(config));
+  await prepareConfigPath(config.configPath);
+  const bootstrap = await readBootstrap(config);
+  if (config.bootstrap.kind !== 'generated') await validateCandidate(config, bootstrap, signal);
   const agent = new Agent(config, deps);
   const close = await agent.listen();
   try {
-    await agent.run(signal);
+    return await agent.run(bootstrap, signal);
   } finally {
     await close();
   }
@@ -95,52 +101,92 @@ class Agent {
     return server;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#deps;
+  async run(bootstrap: Bootstrap, signal: AbortSignal): Promise<SupervisionEnd> {
     const begin = (): void => this.#ending.abort();
     signal.addEventListener('abort', begin, { once: true });
     if (signal.aborted) begin();
     const secretsEnd = new AbortController();
     const secrets = this.#keepSecrets(secretsEnd.signal);
-    const tied = await canTieToParent();
-    if (!tied) logger.warn('setpriv is not installed: a killed agent leaves its proxy behind');
-    const supervisor = this.#supervisor(tied);
+    const starter = await createProxyStarter(this.#config, this.#deps);
+    const supervisor = this.#supervisor(starter, bootstrap);
+    const following = this.#followBootstrap(supervisor, bootstrap);
     try {
-      await supervisor.run(this.#ending.signal);
-      logger.info('draining the proxy');
-      const proxy = supervisor.running;
-      const times = { drain: this.#config.drainDuration, kill: this.#config.parentShutdownDuration };
-      if (proxy !== undefined)
-        await drainProxy(proxy, adminAt(this.#config.adminPort), times, this.#config.prometheusPort, clock, logger);
+      const end = await supervisor.run(this.#ending.signal);
+      await this.#drain(supervisor);
+      return end;
     } finally {
       signal.removeEventListener('abort', begin);
       this.#ending.abort();
       secretsEnd.abort();
-      await secrets;
+      await Promise.all([secrets, following]);
+      await starter.cleanUp();
     }
   }
 
-  #supervisor(tied: boolean): Supervisor {
-    const { binaryPath, bootstrapFile } = this.#config;
+  async #drain({ running }: Supervisor<Bootstrap>): Promise<void> {
+    if (running.length === 0) return;
+    const { adminPort, prometheusPort, drainDuration, parentShutdownDuration } = this.#config;
     const { clock, logger } = this.#deps;
-    return new Supervisor({
-      start: () => startEnvoy(binaryPath, envoyArguments(this.#config), this.#deps, tied),
-      diagnose: () => validateBootstrap(binaryPath, bootstrapFile),
+    logger.info('draining the proxy');
+    const times = { drain: drainDuration, kill: parentShutdownDuration };
+    await drainProxies(running, adminAt(adminPort), times, prometheusPort, clock, logger);
+  }
+
+  #supervisor(starter: ProxyStarter, bootstrap: Bootstrap): Supervisor<Bootstrap> {
+    const { clock, logger } = this.#deps;
+    const { configPath } = this.#config;
+    let running = bootstrap;
+    const supervisor: Supervisor<Bootstrap> = new Supervisor<Bootstrap>(
+      {
+        start: async (epoch, configuration) => {
+          if (!starter.hot) await this.#drain(supervisor);
+          const proxy = await starter.start(epoch, configuration);
+          running = configuration;
+          return proxy;
+        },
+        diagnose: (epoch) => validateBootstrap(this.#config, bootstrapFile(configPath, epoch, running), this.#ending.signal),
+        ended: (epochs) => {
+          if (epochs.length > 0) void removeOtherEpochs(configPath, epochs);
+        },
+        clock,
+        logger,
+        metrics: this.#metrics,
+      },
+      bootstrap,
+    );
+    return supervisor;
+  }
+
+  #followBootstrap(supervisor: Supervisor<Bootstrap>, bootstrap: Bootstrap): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { signal } = this.#ending;
+    return followBootstrap(
+      this.#config,
+      bootstrap,
+      (candidate) => validateCandidate(this.#config, candidate, signal),
+      (candidate) => supervisor.replace(candidate),
       clock,
       logger,
-      metrics: this.#metrics,
-    });
+      signal,
+    );
   }
 
   async #keepSecrets(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#deps;
-    const { ca } = this.#config;
-    logger.info('the certificate authority is asked for a certificate', { address: printAddress(ca.address) });
-    const request = identityRequester(this.#config, () => clock.now());
-    await Promise.all([
-      followRootFile(ca.rootFile, this.#holder, clock, logger, signal),
-      keepIdentityFresh({ request, holder: this.#holder, clock, random, logger, metrics: this.#metrics }, signal),
-    ]);
+    const { certificates, identity } = this.#config;
+    switch (certificates.kind) {
+      case 'authority': {
+        logger.info('the certificate authority is asked for a certificate', { address: printAddress(certificates.address) });
+        const request = identityRequester(certificates, identity, () => clock.now());
+        await Promise.all([
+          followRootFile(certificates.rootFile, this.#holder, clock, logger, signal),
+          keepIdentityFresh({ request, holder: this.#holder, clock, random, logger, metrics: this.#metrics }, signal),
+        ]);
+        return;
+      }
+      case 'files':
+        return followCertificateFiles(certificates, identity, this.#holder, this.#metrics, clock, logger, signal);
+    }
   }
 
   async #readiness(): Promise<Readiness> {

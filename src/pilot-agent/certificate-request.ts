@@ -1,15 +1,16 @@
-import type { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { IstioCertificateRequest, IstioCertificateResponse } from '#gen/istio/v1/auth/ca.ts';
 import { unaryCall } from '../io/grpc/client.ts';
-import { checkChain, parseCertificateChain, spiffeIdOf } from '../io/x509/chain.ts';
 import { createCsr } from '../io/x509/csr.ts';
-import { generateKeyPair, type KeyPair, privateKeyPem, publicKeyDer } from '../io/x509/key.ts';
+import { generateKeyPair, type KeyPair } from '../io/x509/key.ts';
 import { type Duration, seconds } from '../lib/duration.ts';
-import { MeshError, type Problem } from '../lib/errors.ts';
+import { MeshError } from '../lib/errors.ts';
 import { Redacted } from '../lib/redacted.ts';
 import { formatSpiffeId } from '../lib/spiffe.ts';
-import { type ProxyConfig, printAddress, type WorkloadIdentity } from './config.ts';
+import { printAddress } from './address.ts';
+import type { CertificateSource } from './config.ts';
+import { checkIdentity } from './identity-check.ts';
+import type { WorkloadIdentity } from './pod.ts';
 import type { Identity } from './secrets.ts';
 
 const CALL_DEADLINE: Duration = seconds(10);
@@ -24,12 +25,16 @@ export type RequestIdentity = (rootsPem: string, signal: AbortSignal) => Promise
  * Asks the certificate authority over TLS, with the service account token as bearer. Token file and key are new each time.
  * Rejects with a MeshError when the authority does not answer, refuses, or answers something that must not be used.
  */
-export function identityRequester(config: ProxyConfig, now: () => Date): RequestIdentity {
-  const address = printAddress(config.ca.address);
+export function identityRequester(
+  authority: Extract<CertificateSource, { readonly kind: 'authority' }>,
+  expected: WorkloadIdentity,
+  now: () => Date,
+): RequestIdentity {
+  const address = printAddress(authority.address);
   return async (rootsPem, signal) => {
-    const token = await readToken(config.ca.tokenFile);
-    const pair = await generateKeyPair(config.ca.keyType);
-    const csr = await createCsr({ ...pair, uriSans: requestedNames(config.identity) });
+    const token = await readToken(authority.tokenFile);
+    const pair = await generateKeyPair(authority.keyType);
+    const csr = await createCsr({ ...pair, uriSans: requestedNames(expected) });
     const response = await unaryCall({
       address,
       path: PATH,
@@ -41,7 +46,7 @@ export function identityRequester(config: ProxyConfig, now: () => Date): Request
       tls: { rootPem: rootsPem },
       signal,
     });
-    return acceptChain(response.certChain, pair, rootsPem, config.identity, now());
+    return acceptChain(response.certChain, pair, rootsPem, expected, now());
   };
 }
 
@@ -66,7 +71,7 @@ async function readToken(file: string): Promise<Redacted> {
 }
 
 /**
- * Turns the authority's answer into an identity, if it is one for our key, names us, and leads to our roots.
+ * The authority's answer as an identity.
  * @throws MeshError `failed_precondition` that tells everything that is wrong
  */
 export function acceptChain(
@@ -76,44 +81,8 @@ export function acceptChain(
   expected: WorkloadIdentity,
   now: Date,
 ): Identity {
-  const chain = parseCertificateChain(answer.join('\n'));
-  const roots = parseCertificateChain(rootsPem);
-  if (!chain.ok) throw refusal(chain.problems);
-  if (!roots.ok) throw refusal(roots.problems);
-  const [leaf, ...others] = chain.value;
-  if (leaf === undefined) throw refusal([{ path: '', message: 'it has no certificate' }]);
-  const problems: Problem[] = [
-    ...keyProblems(leaf, pair),
-    ...nameProblems(leaf, expected),
-    ...checkChain({ leaf, intermediates: others, roots: roots.value }, now),
-  ];
-  if (problems.length > 0) throw refusal(problems);
-  const isRoot = (certificate: X509Certificate) => roots.value.some((root) => root.raw.equals(certificate.raw));
-  return {
-    keyPem: privateKeyPem(pair.privateKey),
-    // Peers have the roots of their own; sending ours only makes handshakes longer.
-    chainPem: [leaf, ...others.filter((certificate) => !isRoot(certificate))]
-      .map((certificate) => certificate.toString())
-      .join(''),
-    obtainedAt: now,
-    notAfter: leaf.validToDate,
-  };
-}
-
-function keyProblems(leaf: X509Certificate, pair: KeyPair): readonly Problem[] {
-  const same = Buffer.from(publicKeyDer(leaf.publicKey)).equals(publicKeyDer(pair.publicKey));
-  return same ? [] : [{ path: '', message: 'the certificate is for another key' }];
-}
-
-function nameProblems(leaf: X509Certificate, expected: WorkloadIdentity): readonly Problem[] {
-  const id = spiffeIdOf(leaf);
-  if (!id.ok) return id.problems;
-  const wanted = { ...expected, trustDomain: expected.trustDomain ?? id.value.trustDomain };
-  if (formatSpiffeId(id.value) === formatSpiffeId(wanted)) return [];
-  return [{ path: '', message: `the certificate names ${formatSpiffeId(id.value)}, not ${formatSpiffeId(wanted)}` }];
-}
-
-function refusal(problems: readonly Problem[]): MeshError {
-  const reasons = problems.map((problem) => problem.message).join('; ');
-  return new MeshError('failed_precondition', `the answer of the certificate authority must not be used: ${reasons}`);
+  const identity = checkIdentity(answer.join('\n'), pair, rootsPem, expected, now);
+  if (identity.ok) return identity.value;
+  const reasons = identity.problems.map((problem) => problem.message).join('; ');
+  throw new MeshError('failed_precondition', `the answer of the certificate authority must not be used: ${reasons}`);
 }

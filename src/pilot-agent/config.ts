@@ -1,27 +1,33 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { OptionsOf } from '../flags/table.ts';
-import type { Duration } from '../lib/duration.ts';
+import { type Duration, formatDuration } from '../lib/duration.ts';
 import type { Parsed, Problem } from '../lib/errors.ts';
-import { isSpiffeId } from '../lib/spiffe.ts';
+import { formatSpiffeId } from '../lib/spiffe.ts';
+import { type Address, parseAddress } from './address.ts';
+import { type AppProbes, parseAppProbes } from './app-probe.ts';
+import { type AppScrape, parseAppScrape } from './app-scrape.ts';
 import type { ProxyFlags } from './flags.ts';
+import { type Environment, type NodeMetadata, resolvePod, type WorkloadIdentity } from './pod.ts';
 
-export interface Address {
-  /** A name or an IP address, without brackets. */
-  readonly host: string;
-  readonly port: number;
-}
+/** Where the bootstrap configuration comes from. */
+export type BootstrapSource =
+  | { readonly kind: 'generated' }
+  /** A Liquid template of the user's. */
+  | { readonly kind: 'template'; readonly file: string }
+  /** The user's own configuration, taken as it is. */
+  | { readonly kind: 'custom'; readonly file: string };
 
-/** Who the workload is, as far as the agent knows: the certificate must say the same. */
-export interface WorkloadIdentity {
-  /** Undefined: the certificate authority's choice is taken. */
-  readonly trustDomain: string | undefined;
-  readonly namespace: string;
-  readonly serviceAccount: string;
-}
-
-/** What the node tells discovery about itself. */
-export type NodeMetadata = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+/** Where the workload's key and certificates come from. */
+export type CertificateSource =
+  | {
+      readonly kind: 'authority';
+      readonly address: Address;
+      readonly rootFile: string;
+      readonly tokenFile: string;
+      readonly keyType: 'ec-p256' | 'rsa-2048';
+    }
+  | { readonly kind: 'files'; readonly chainFile: string; readonly keyFile: string; readonly rootFile: string };
 
 /** Everything the agent needs to know, flags and environment joined. */
 export interface ProxyConfig {
@@ -35,16 +41,22 @@ export interface ProxyConfig {
   /** Of the pod, the first one first. */
   readonly addresses: readonly string[];
   readonly identity: WorkloadIdentity;
-  readonly discovery: Address;
-  readonly connectTimeout: Duration;
-  readonly ca: {
+  readonly discovery: {
     readonly address: Address;
-    readonly rootFile: string;
-    readonly tokenFile: string;
-    readonly keyType: 'ec-p256' | 'rsa-2048';
+    /** Aggregated gRPC streams, or polling. */
+    readonly protocol: 'grpc' | 'rest';
+    /** Between two polls. */
+    readonly refreshDelay: Duration;
+    /** SPIFFE id of the server, which mutual TLS is spoken with; undefined: plaintext. */
+    readonly serverId: string | undefined;
   };
+  readonly connectTimeout: Duration;
+  readonly certificates: CertificateSource;
+  readonly statsd: Address | undefined;
+  readonly zipkin: Address | undefined;
   readonly binaryPath: string;
-  readonly bootstrapFile: string;
+  readonly configPath: string;
+  readonly bootstrap: BootstrapSource;
   readonly sdsSocket: string;
   readonly adminPort: number;
   /** 0: no status server. */
@@ -58,13 +70,19 @@ export interface ProxyConfig {
   readonly parentShutdownDuration: Duration;
   /** Firewall mark of the proxy's connections; 0: none. */
   readonly proxyMark: number;
+  /** The application's own probes, by the path that the status port serves each at. */
+  readonly appProbes: AppProbes;
+  /** Where the application's statistics are; undefined: nowhere. */
+  readonly appScrape: AppScrape | undefined;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-const META_PREFIX = 'MESH_META_';
 /** A Unix socket address holds 108 bytes, the last being zero. */
 const MAX_SOCKET_PATH = 107;
+/** The trust domain of a mesh whose configuration names none. */
+const DEFAULT_TRUST_DOMAIN = 'cluster.local';
+/** Who pilot-discovery is (docs/decisions/control-plane-tls.md). */
+const DISCOVERY_IDENTITY = { namespace: 'mesh-system', serviceAccount: 'mesh-pilot-service-account' };
+const FOREVER_SECONDS = 4_294_967_295;
 
 /**
  * Joins flags, environment and the pod's labels. Every problem's path names the flag and the variable it can come from.
@@ -78,33 +96,33 @@ export function resolveProxyConfig(
 ): Parsed<ProxyConfig> {
   const problems: Problem[] = [];
   const pod = resolvePod(options, env, problems);
-  const sdsSocket = join(options.configPath, 'sds.sock');
-  if (Buffer.byteLength(sdsSocket) > MAX_SOCKET_PATH) {
-    problems.push({ path: '--configPath', message: `"${options.configPath}" is too long for a Unix socket in it` });
-  }
-  if (!options.bootstrapv2) {
-    problems.push({ path: '--bootstrapv2', message: 'is needed: the older bootstrap, which polls REST, is not in this build' });
-  }
   const config: ProxyConfig = {
     node: {
       id: `sidecar~${pod.addresses[0] ?? ''}~${pod.id}~${pod.domain}`,
       cluster: options.serviceCluster,
       zone: options.availabilityZone,
-      metadata: { ...givenMetadata(env), ...pod.metadata, LABELS: labels, MESH_VERSION: version },
+      metadata: { ...pod.metadata, ...pollMetadata(options), LABELS: labels, MESH_VERSION: version },
     },
     addresses: pod.addresses,
     identity: pod.identity,
-    discovery: requireAddress('--discoveryAddress', options.discoveryAddress, problems),
-    connectTimeout: options.connectTimeout,
-    ca: {
-      address: requireAddress('--caAddress', options.caAddress, problems),
-      rootFile: options.caRootFile,
-      tokenFile: options.tokenFile,
-      keyType: options.keyType,
+    discovery: {
+      address: requireAddress('--discoveryAddress', options.discoveryAddress, problems),
+      protocol: options.bootstrapv2 ? 'grpc' : 'rest',
+      refreshDelay: options.discoveryRefreshDelay,
+      serverId: options.controlPlaneAuthPolicy === 'MUTUAL_TLS' ? discoveryId(pod.identity) : undefined,
     },
+    connectTimeout: options.connectTimeout,
+    certificates: certificateSource(options, problems),
+    statsd:
+      options.statsdUdpAddress === '' ? undefined : requireIpAddress('--statsdUdpAddress', options.statsdUdpAddress, problems),
+    zipkin:
+      options.collectorBAddress === ''
+        ? undefined
+        : requireAddress('--collectorBAddress', options.collectorBAddress, problems, 'zipkin.monitoring:9411'),
     binaryPath: options.binaryPath,
-    bootstrapFile: join(options.configPath, 'envoy-rev0.json'),
-    sdsSocket,
+    configPath: options.configPath,
+    bootstrap: bootstrapSource(options, problems),
+    sdsSocket: join(options.configPath, 'sds.sock'),
     adminPort: options.proxyAdminPort,
     statusPort: options.statusPort,
     prometheusPort: options.prometheusPort,
@@ -114,96 +132,96 @@ export function resolveProxyConfig(
     drainDuration: options.drainDuration,
     parentShutdownDuration: options.parentShutdownDuration,
     proxyMark: options.proxyMark,
+    appProbes: fromEnvironment('MESH_APP_PROBES', env, parseAppProbes, problems) ?? new Map(),
+    appScrape: fromEnvironment('MESH_APP_SCRAPE', env, parseAppScrape, problems),
   };
+  checkPlaces(options, config, problems);
   checkDurations(options, problems);
-  if (config.adminPort === 0)
-    problems.push({ path: '--proxyAdminPort', message: '0 is not a port the agent could ask the proxy on' });
   return problems.length === 0 ? { ok: true, value: config } : { ok: false, problems };
 }
 
-interface Pod {
-  readonly id: string;
-  readonly domain: string;
-  readonly addresses: readonly string[];
-  readonly identity: WorkloadIdentity;
-  readonly metadata: NodeMetadata;
-}
+/** Discovery tells a proxy that polls how often to poll what the bootstrap does not speak of. */
+const pollMetadata = ({ bootstrapv2, discoveryRefreshDelay }: OptionsOf<ProxyFlags>): NodeMetadata =>
+  bootstrapv2 ? {} : { DISCOVERY_REFRESH_DELAY: formatDuration(discoveryRefreshDelay) };
 
-function resolvePod(options: OptionsOf<ProxyFlags>, env: Environment, problems: Problem[]): Pod {
-  const { POD_NAME: name = '', POD_NAMESPACE: fromEnv = '' } = env;
-  const id = options.id || (name !== '' && fromEnv !== '' ? `${name}.${fromEnv}` : '');
-  if (id === '') problems.push({ path: '--id', message: 'is empty and POD_NAME or POD_NAMESPACE is not set' });
-  const namespace = fromEnv || id.slice(id.lastIndexOf('.') + 1);
-  const serviceAccount = env['SERVICE_ACCOUNT'] || 'default';
-  const trustDomain = env['TRUST_DOMAIN'] || undefined;
-  if (id !== '' && !isSpiffeId({ trustDomain: trustDomain ?? 'any', namespace, serviceAccount })) {
-    const shown = JSON.stringify({ TRUST_DOMAIN: trustDomain, POD_NAMESPACE: namespace, SERVICE_ACCOUNT: serviceAccount });
-    problems.push({ path: 'environment', message: `${shown} does not name an identity` });
+const discoveryId = ({ trustDomain }: WorkloadIdentity): string =>
+  formatSpiffeId({ trustDomain: trustDomain ?? DEFAULT_TRUST_DOMAIN, ...DISCOVERY_IDENTITY });
+
+function certificateSource(options: OptionsOf<ProxyFlags>, problems: Problem[]): CertificateSource {
+  const folder = options.certificatesPath;
+  if (folder !== '') {
+    return {
+      kind: 'files',
+      chainFile: join(folder, 'cert-chain.pem'),
+      keyFile: join(folder, 'key.pem'),
+      rootFile: join(folder, 'root-cert.pem'),
+    };
   }
-  if (/[~\s]/.test(id + options.domain))
-    problems.push({ path: '--id', message: `neither it nor --domain may contain "~" or blanks` });
-  const addresses = resolveAddresses(options.ip, env, problems);
   return {
-    id,
-    domain: options.domain || `${namespace}.svc.cluster.local`,
-    addresses,
-    identity: { trustDomain, namespace, serviceAccount },
-    metadata: {
-      NAMESPACE: namespace,
-      POD_NAME: name || id.slice(0, Math.max(0, id.lastIndexOf('.'))),
-      SERVICE_ACCOUNT: serviceAccount,
-      INSTANCE_IPS: addresses.join(','),
-    },
+    kind: 'authority',
+    address: requireAddress('--caAddress', options.caAddress, problems),
+    rootFile: options.caRootFile,
+    tokenFile: options.tokenFile,
+    keyType: options.keyType,
   };
 }
 
-function resolveAddresses(flag: string, env: Environment, problems: Problem[]): readonly string[] {
-  const first = flag || env['INSTANCE_IP'] || '';
-  if (first === '') problems.push({ path: '--ip', message: 'is empty and INSTANCE_IP is not set' });
-  const others = (env['INSTANCE_IPS'] ?? '').split(',').map((text) => text.trim());
-  const addresses = [...new Set([first, ...others])].filter((text) => text !== '');
-  for (const address of addresses) {
-    if (isIP(address) === 0)
-      problems.push({ path: '--ip', message: `"${address}" (or INSTANCE_IP, INSTANCE_IPS) is not an IP address` });
-  }
-  return addresses;
+function bootstrapSource(options: OptionsOf<ProxyFlags>, problems: Problem[]): BootstrapSource {
+  const { templateFile, customConfigFile } = options;
+  if (templateFile !== '' && customConfigFile !== '')
+    problems.push({ path: '--templateFile', message: 'cannot be given together with --customConfigFile' });
+  if (customConfigFile !== '') return { kind: 'custom', file: customConfigFile };
+  return templateFile === '' ? { kind: 'generated' } : { kind: 'template', file: templateFile };
 }
 
-/** What `MESH_META_*` gives; what the agent knows itself is not overridden by it. */
-function givenMetadata(env: Environment): Readonly<Record<string, string>> {
-  const entries = Object.entries(env).flatMap(([name, value]): [string, string][] =>
-    name.startsWith(META_PREFIX) && value !== undefined ? [[name.slice(META_PREFIX.length), value]] : [],
-  );
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+function checkPlaces(options: OptionsOf<ProxyFlags>, config: ProxyConfig, problems: Problem[]): void {
+  if (options.binaryPath === '') problems.push({ path: '--binaryPath', message: 'must not be empty' });
+  if (options.configPath === '') problems.push({ path: '--configPath', message: 'must not be empty' });
+  if (options.serviceCluster === '') problems.push({ path: '--serviceCluster', message: 'must not be empty' });
+  if (Buffer.byteLength(config.sdsSocket) > MAX_SOCKET_PATH)
+    problems.push({ path: '--configPath', message: `"${options.configPath}" is too long for a Unix socket in it` });
+  if (config.adminPort === 0)
+    problems.push({ path: '--proxyAdminPort', message: '0 is not a port the agent could ask the proxy on' });
 }
 
+/** Envoy counts both times of a restart in whole seconds of 32 bits, and kills a parent that has to drain longer than it lives. */
 function checkDurations(options: OptionsOf<ProxyFlags>, problems: Problem[]): void {
   for (const flag of ['drainDuration', 'parentShutdownDuration'] as const) {
     if (options[flag] < 0) problems.push({ path: `--${flag}`, message: 'must not be negative' });
+    if (options[flag] / 1000 > FOREVER_SECONDS)
+      problems.push({ path: `--${flag}`, message: 'is longer than the proxy can count' });
   }
   if (options.connectTimeout <= 0) problems.push({ path: '--connectTimeout', message: 'must be more than 0' });
+  if (options.discoveryRefreshDelay <= 0) problems.push({ path: '--discoveryRefreshDelay', message: 'must be more than 0' });
 }
 
-function requireAddress(flag: string, text: string, problems: Problem[]): Address {
+function requireAddress(flag: string, text: string, problems: Problem[], example = 'mesh-pilot:15007'): Address {
   const address = parseAddress(text);
   if (address === undefined)
-    problems.push({ path: flag, message: `"${text}" is not an address such as mesh-pilot:15007 or [fd00::1]:15010` });
+    problems.push({ path: flag, message: `"${text}" is not an address such as ${example} or [fd00::1]:15010` });
   return address ?? { host: '', port: 0 };
 }
 
-/** `host:port`, `1.2.3.4:port` or `[v6]:port`. */
-export function parseAddress(text: string): Address | undefined {
-  const [, bracketed, name, digits = ''] = /^(?:\[([^\]]+)\]|([^:[\]\s/]+)):([0-9]{1,5})$/.exec(text) ?? [];
-  const port = Number(digits);
-  if (digits === '' || port < 1 || port > 65_535) return undefined;
-  if (bracketed !== undefined) return isIP(bracketed) === 6 ? { host: bracketed, port } : undefined;
-  const host = name ?? '';
-  const isName = /^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9.])?$/.test(host);
-  const looksNumeric = /^[0-9.]+$/.test(host);
-  return isIP(host) === 4 || (isName && !looksNumeric) ? { host, port } : undefined;
+/** The proxy's statsd sink takes no names. */
+function requireIpAddress(flag: string, text: string, problems: Problem[]): Address {
+  const address = parseAddress(text);
+  if (address === undefined || isIP(address.host) === 0)
+    problems.push({ path: flag, message: `"${text}" is not an IP address and port such as 10.0.0.5:8125 or [fd00::1]:8125` });
+  return address ?? { host: '', port: 0 };
 }
 
-/** The address as one text, IPv6 in brackets. */
-export function printAddress(address: Address): string {
-  return `${isIP(address.host) === 6 ? `[${address.host}]` : address.host}:${address.port}`;
+function fromEnvironment<T>(
+  name: string,
+  env: Environment,
+  parse: (text: string) => Parsed<T>,
+  problems: Problem[],
+): T | undefined {
+  const text = env[name] ?? '';
+  if (text === '') return undefined;
+  const parsed = parse(text);
+  if (parsed.ok) return parsed.value;
+  problems.push(
+    ...parsed.problems.map(({ path, message }) => ({ path: [name, path].filter((part) => part !== '').join(' '), message })),
+  );
+  return undefined;
 }

@@ -22,10 +22,11 @@ const ENDING: Duration = milliseconds(1_000);
 
 /**
  * Ends the proxy without cutting what it can finish: it tells its clients to go (Connection: close, GOAWAY), and is
- * terminated when the last connection is gone or the drain time is over.
+ * terminated when the last connection is gone or the drain time is over. Of several epochs (the newest first) the older
+ * ones drain already.
  */
-export async function drainProxy(
-  proxy: ProxyProcess,
+export async function drainProxies(
+  proxies: readonly ProxyProcess[],
   admin: Admin,
   times: DrainTimes,
   statsPort: number,
@@ -34,7 +35,7 @@ export async function drainProxy(
 ): Promise<void> {
   const begin = clock.elapsed();
   const ended = new AbortController();
-  const exited = proxy.exited.then(() => ended.abort());
+  const exited = Promise.all(proxies.map((proxy) => proxy.exited)).then(() => ended.abort());
   const spent = (): number => clock.elapsed() - begin;
   try {
     await admin.post('/healthcheck/fail');
@@ -45,12 +46,12 @@ export async function drainProxy(
   } catch (thrown) {
     logger.warn('the proxy cannot be drained and is ended at once', { error: MeshError.from(thrown).message });
   }
-  proxy.kill('SIGTERM');
+  for (const proxy of proxies) proxy.kill('SIGTERM');
   const left = milliseconds(Math.max(ENDING, times.kill - spent()));
   await Promise.race([exited, clock.sleep(left, ended.signal).catch(() => {})]);
   if (!ended.signal.aborted) {
-    logger.warn('the proxy did not end in time and is killed', { pid: proxy.pid });
-    proxy.kill('SIGKILL');
+    logger.warn('the proxy did not end in time and is killed', { pids: proxies.map((proxy) => proxy.pid) });
+    for (const proxy of proxies) proxy.kill('SIGKILL');
   }
   await exited;
 }

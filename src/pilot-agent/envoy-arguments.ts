@@ -1,30 +1,46 @@
 import type { ProxyConfig } from './config.ts';
 
-/**
- * The proxy's command line. Certificates rotate over SDS and configuration over ADS, so a second epoch never runs: without
- * hot restart, proxies that share a machine do not meet in shared memory, and a killed one leaves nothing there.
- */
-export function envoyArguments(config: ProxyConfig): readonly string[] {
+/** How an epoch of the proxy is told from the others that share listeners with it. */
+export type Restart =
+  /** Certificates rotate over SDS and configuration over xDS: without anything else to change, a second epoch never runs. */
+  | { readonly kind: 'alone' }
+  /** The first epoch takes an id in shared memory that no other proxy of the machine has, and writes it to a file. */
+  | { readonly kind: 'first'; readonly baseIdFile: string }
+  | { readonly kind: 'next'; readonly epoch: number; readonly baseId: string };
+
+/** The proxy's command line. */
+export function envoyArguments(config: ProxyConfig, bootstrapFile: string, restart: Restart): readonly string[] {
   return [
     '--config-path',
-    config.bootstrapFile,
-    '--restart-epoch',
-    '0',
-    '--disable-hot-restart',
+    bootstrapFile,
+    ...restartArguments(restart),
     '--drain-time-s',
     wholeSeconds(config.drainDuration),
     '--drain-strategy',
     'immediate',
     '--parent-shutdown-time-s',
     wholeSeconds(config.parentShutdownDuration),
-    '--service-cluster',
-    config.node.cluster,
-    '--service-node',
-    config.node.id,
+    ...nodeArguments(config),
     '--log-level',
     LOG_LEVELS[config.logLevel] ?? config.logLevel,
     ...(config.concurrency > 0 ? ['--concurrency', String(config.concurrency)] : []),
   ];
+}
+
+/** Who the proxy is, for a configuration that does not say so itself. */
+export function nodeArguments({ node }: ProxyConfig): readonly string[] {
+  return ['--service-cluster', node.cluster, '--service-node', node.id];
+}
+
+function restartArguments(restart: Restart): readonly string[] {
+  switch (restart.kind) {
+    case 'alone':
+      return ['--restart-epoch', '0', '--disable-hot-restart'];
+    case 'first':
+      return ['--restart-epoch', '0', '--use-dynamic-base-id', '--base-id-path', restart.baseIdFile];
+    case 'next':
+      return ['--restart-epoch', String(restart.epoch), '--base-id', restart.baseId];
+  }
 }
 
 /** What Envoy calls differently. */

@@ -3,10 +3,12 @@ import { ORCHESTRATOR_KIND, REFUSED_REGISTRY_KINDS, REGISTRY_KINDS } from '../fl
 import { flagTable } from '../flags/table.ts';
 import { seconds } from '../lib/duration.ts';
 
-const REST_BOOTSTRAP_REFUSED = 'belongs to the bootstrap that polls REST, which this build does not have yet; use --bootstrapv2';
-
 /** The flags of `pilot-agent debug`. */
-export const debugFlags = flagTable({ ...loggingFlags });
+export const debugFlags = flagTable({
+  ...loggingFlags,
+  output: { type: 'string', char: 'o', default: 'table', options: ['table', 'json', 'yaml'], summary: 'how to print it' },
+  proxyAdminPort: { type: 'int', default: 15000, min: 1, max: 65535, summary: 'administrative port of the proxy' },
+});
 
 export type DebugFlags = typeof debugFlags;
 
@@ -27,14 +29,12 @@ export const proxyFlags = flagTable({
     type: 'string',
     default: 'NONE',
     options: ['NONE', 'MUTUAL_TLS'],
-    refusedValues: { MUTUAL_TLS: 'discovery over mutual TLS is not supported by this build yet' },
     summary: 'control plane authentication policy',
   },
   customConfigFile: {
     type: 'string',
     default: '',
     summary: 'path to a custom configuration file',
-    refused: 'running the proxy on a custom configuration file is not supported by this build yet',
   },
   discoveryAddress: {
     type: 'string',
@@ -45,7 +45,6 @@ export const proxyFlags = flagTable({
     type: 'duration',
     default: seconds(1),
     summary: 'polling interval for service discovery (EDS, CDS, LDS, not RDS)',
-    refused: REST_BOOTSTRAP_REFUSED,
   },
   domain: {
     type: 'string',
@@ -91,20 +90,22 @@ export const proxyFlags = flagTable({
     type: 'string',
     default: '',
     summary: 'IP address and port of a statsd UDP listener',
-    refused: 'sending statistics to statsd is not supported by this build yet',
   },
   templateFile: {
     type: 'string',
     default: '',
     summary: 'bootstrap configuration template',
-    refused: 'bootstrap templates are not supported by this build yet',
   },
   collectorBAddress: {
     type: 'string',
     aliases: ['zipkinAddress'],
     default: '',
     summary: 'address of the tracing service (host:port)',
-    refused: 'tracing is not supported by this build yet',
+  },
+  certificatesPath: {
+    type: 'string',
+    default: '',
+    summary: 'directory with cert-chain.pem, key.pem and root-cert.pem; when given, no certificate authority is asked',
   },
   caAddress: {
     type: 'string',

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { printError } from '../flags/command.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { createLogging } from '../io/log/winston.ts';
@@ -17,7 +18,8 @@ const LABELS_FILE = '/etc/mesh/pod/labels';
 
 /**
  * `pilot-agent proxy`: runs the proxy of a workload until the host's signal aborts.
- * @throws MeshError `usage` for flags or environment that make no sense, others for a proxy that cannot run
+ * The exit code is the proxy's own when it refuses its configuration or ends again and again.
+ * @throws MeshError `usage` for flags or environment that make no sense, others for a proxy that cannot be started
  */
 export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): Promise<number> {
   const labels = await readLabels(host.env['POD_LABELS_FILE'] ?? LABELS_FILE);
@@ -27,8 +29,10 @@ export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): 
   try {
     const logger = logging.scope('default');
     const deps = { clock: systemClock(host.now), random: Math.random, logger, stdout: host.stdout, stderr: host.stderr };
-    await runAgent(config.value, deps, host.signal);
-    return 0;
+    const end = await runAgent(config.value, deps, host.signal);
+    if (end.kind === 'stopped') return 0;
+    printError(host, end.error.message);
+    return end.exitCode;
   } finally {
     await logging.close();
   }

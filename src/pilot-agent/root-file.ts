@@ -1,17 +1,10 @@
-import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Logger } from '../io/log/logger.ts';
 import { parseCertificateChain } from '../io/x509/chain.ts';
-import { type Duration, seconds } from '../lib/duration.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import type { Clock } from './clock.ts';
+import { followFiles } from './follow-files.ts';
 import type { SecretHolder } from './secrets.ts';
-
-/** File events get lost on some file systems; this is how late a change is seen then. */
-const REREAD: Duration = seconds(10);
-/** How often a file that is not there yet is looked for. */
-const RETRY: Duration = seconds(0.5);
 
 /**
  * Keeps the holder's roots as the file has them until the signal aborts. A file that is missing or broken leaves the roots
@@ -25,27 +18,22 @@ export async function followRootFile(
   signal: AbortSignal,
 ): Promise<void> {
   let problem = '';
-  while (!signal.aborted) {
-    const found = watchFolder(dirname(file), signal);
-    const read = await readRoots(file);
-    if (read.ok && read.pem !== holder.current.rootsPem) {
+  const read = async (): Promise<boolean> => {
+    const roots = await readRoots(file);
+    if (roots.ok && roots.pem !== holder.current.rootsPem) {
       logger.info('the root certificates were read', { file });
-      holder.set({ rootsPem: read.pem });
+      holder.set({ rootsPem: roots.pem });
     }
-    const newProblem = read.ok ? '' : read.problem;
+    const newProblem = roots.ok ? '' : roots.problem;
     if (newProblem !== '' && newProblem !== problem) {
-      logger.warn(
-        holder.current.rootsPem === undefined ? 'waiting for the root certificates' : 'the root certificates stay as they were',
-        {
-          file,
-          error: newProblem,
-        },
-      );
+      const waiting = holder.current.rootsPem === undefined;
+      const message = waiting ? 'waiting for the root certificates' : 'the root certificates stay as they were';
+      logger.warn(message, { file, error: newProblem });
     }
     problem = newProblem;
-    await Promise.race([found.changed, clock.sleep(read.ok ? REREAD : RETRY, found.signal).catch(() => {})]);
-    found.stop();
-  }
+    return roots.ok;
+  };
+  await followFiles([file], read, clock, signal);
 }
 
 type RootsRead = { readonly ok: true; readonly pem: string } | { readonly ok: false; readonly problem: string };
@@ -59,18 +47,4 @@ async function readRoots(file: string): Promise<RootsRead> {
   } catch (thrown) {
     return { ok: false, problem: MeshError.from(thrown).message };
   }
-}
-
-/** Projected volumes replace a link in the folder, so the folder is what tells of a change. */
-function watchFolder(folder: string, parent: AbortSignal): { changed: Promise<void>; signal: AbortSignal; stop: () => void } {
-  const stopped = new AbortController();
-  const signal = AbortSignal.any([parent, stopped.signal]);
-  const changed = new Promise<void>((resolve) => {
-    try {
-      watch(folder, { signal, persistent: false }, () => resolve()).on('error', () => {});
-    } catch {
-      // There is no such folder yet: reading again in a while finds it.
-    }
-  });
-  return { changed, signal, stop: () => stopped.abort() };
 }

@@ -109,6 +109,15 @@ export class Fields {
     return undefined;
   }
 
+  /** A whole number within bounds. */
+  wholeNumber(field: string, min: number, max: number): number | undefined {
+    const value = this.#value[field] ?? undefined;
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+    this.#note(this.#at(field), `expected a whole number from ${min} to ${max}, got ${describe(value)}`);
+    return undefined;
+  }
+
   /** A port number or the name of one. */
   portOrName(field: string): number | string | undefined {
     const value = this.#value[field];

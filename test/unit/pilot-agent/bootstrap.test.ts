@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { seconds } from '../../../src/lib/duration.ts';
 import { buildBootstrap } from '../../../src/pilot-agent/bootstrap.ts';
 import { resolveProxyConfig } from '../../../src/pilot-agent/config.ts';
-import { envoyArguments } from '../../../src/pilot-agent/envoy-arguments.ts';
+import { envoyArguments, type Restart } from '../../../src/pilot-agent/envoy-arguments.ts';
 import { STATS_TAGS } from '../../../src/pilot-agent/stats-tags.ts';
 import { proxyOptions } from '../../harness/proxy-options.ts';
 
@@ -24,6 +24,11 @@ const CASES = [
       { ...ENV, INSTANCE_IPS: 'fd00::7' },
     ),
   ],
+  ['rest', configOf({ bootstrapv2: false, discoveryRefreshDelay: seconds(2.5) })],
+  ['mutual-tls', configOf({ controlPlaneAuthPolicy: 'MUTUAL_TLS' }, { ...ENV, TRUST_DOMAIN: 'example.com' })],
+  ['rest-mutual-tls', configOf({ bootstrapv2: false, controlPlaneAuthPolicy: 'MUTUAL_TLS' })],
+  ['statsd', configOf({ statsdUdpAddress: '[fd00::8]:8125' })],
+  ['zipkin', configOf({ collectorBAddress: 'zipkin.monitoring:9411', connectTimeout: seconds(0.5) })],
 ] as const;
 
 describe('bootstrap configuration', () => {
@@ -71,12 +76,25 @@ describe('statistics labels', () => {
 });
 
 describe('command line of the proxy', () => {
+  const lineOf = (options: Parameters<typeof configOf>[0], restart: Restart = { kind: 'alone' }): string =>
+    envoyArguments(configOf(options), '/etc/mesh/proxy/envoy-rev0.json', restart).join(' ');
+
   it("has the levels' names and whole seconds that Envoy takes", () => {
-    const args = envoyArguments(configOf({ proxyLogLevel: 'warn', drainDuration: seconds(1.2), concurrency: 2 })).join(' ');
-    expect(args).to.contain('--log-level warning').and.to.contain('--drain-time-s 2').and.to.contain('--concurrency 2');
+    const line = lineOf({ proxyLogLevel: 'warn', drainDuration: seconds(1.2), concurrency: 2 });
+    expect(line).to.contain('--log-level warning').and.to.contain('--drain-time-s 2').and.to.contain('--concurrency 2');
   });
 
   it('leaves the number of workers to Envoy unless it is given', () => {
-    expect(envoyArguments(configOf({}))).not.to.include('--concurrency');
+    expect(lineOf({})).not.to.contain('--concurrency');
   });
+
+  for (const [restart, expected] of [
+    [{ kind: 'alone' }, '--restart-epoch 0 --disable-hot-restart --drain'],
+    [{ kind: 'first', baseIdFile: '/run/id' }, '--restart-epoch 0 --use-dynamic-base-id --base-id-path /run/id --drain'],
+    [{ kind: 'next', epoch: 3, baseId: '42' }, '--restart-epoch 3 --base-id 42 --drain'],
+  ] as const) {
+    it(`tells an epoch that starts ${restart.kind} from the others`, () => {
+      expect(lineOf({}, restart)).to.contain(expected);
+    });
+  }
 });

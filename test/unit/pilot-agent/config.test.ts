@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { milliseconds } from '../../../src/lib/duration.ts';
-import { type ProxyConfig, parseAddress, resolveProxyConfig } from '../../../src/pilot-agent/config.ts';
+import { milliseconds, seconds } from '../../../src/lib/duration.ts';
+import { parseAddress } from '../../../src/pilot-agent/address.ts';
+import { type ProxyConfig, resolveProxyConfig } from '../../../src/pilot-agent/config.ts';
 import { proxyOptions } from '../../harness/proxy-options.ts';
 
 const POD = { POD_NAME: 'web-1', POD_NAMESPACE: 'foo', INSTANCE_IP: '10.0.0.7' };
@@ -22,8 +23,8 @@ describe('configuration of the sidecar', () => {
     expect(config.node.id).to.equal('sidecar~10.0.0.7~web-1.foo~foo.svc.cluster.local');
     expect(config.addresses).to.deep.equal(['10.0.0.7', 'fd00::7']);
     expect(config.identity).to.deep.equal({ trustDomain: undefined, namespace: 'foo', serviceAccount: 'web' });
-    expect(config.discovery).to.deep.equal({ host: 'mesh-pilot', port: 15007 });
-    expect(config.bootstrapFile).to.equal('/etc/mesh/proxy/envoy-rev0.json');
+    expect(config.discovery.address).to.deep.equal({ host: 'mesh-pilot', port: 15007 });
+    expect(config.sdsSocket).to.equal('/etc/mesh/proxy/sds.sock');
   });
 
   it('prefers the flags', () => {
@@ -39,6 +40,29 @@ describe('configuration of the sidecar', () => {
 
   it('needs no environment when the flags say it all', () => {
     expect(resolve({ id: 'web-1.foo', ip: '10.0.0.7' }, {}).identity.namespace).to.equal('foo');
+  });
+
+  it('secures the link to discovery by the identity of pilot-discovery in the own trust domain', () => {
+    const secured = { controlPlaneAuthPolicy: 'MUTUAL_TLS' } as const;
+    const id = (env: Readonly<Record<string, string>>) => resolve(secured, env).discovery.serverId;
+    expect(id(POD)).to.equal('spiffe://cluster.local/ns/mesh-system/sa/mesh-pilot-service-account');
+    expect(id({ ...POD, TRUST_DOMAIN: 'example.com' })).to.match(/^spiffe:\/\/example\.com\//);
+    expect(resolve({}).discovery.serverId).to.equal(undefined);
+  });
+
+  it('asks no certificate authority when the certificates are files', () => {
+    expect(resolve({ certificatesPath: '/etc/certs', caAddress: '' }).certificates).to.deep.equal({
+      kind: 'files',
+      chainFile: '/etc/certs/cert-chain.pem',
+      keyFile: '/etc/certs/key.pem',
+      rootFile: '/etc/certs/root-cert.pem',
+    });
+  });
+
+  it('tells discovery how often it polls, if it does', () => {
+    const metadata = (options: Parameters<typeof proxyOptions>[0]) => resolve(options).node.metadata['DISCOVERY_REFRESH_DELAY'];
+    expect(metadata({ bootstrapv2: false, discoveryRefreshDelay: seconds(2.5) })).to.equal('2.5s');
+    expect(metadata({})).to.equal(undefined);
   });
 
   it('tells discovery who it is, and what MESH_META_ variables say', () => {
@@ -64,11 +88,58 @@ describe('configuration of the sidecar', () => {
       POD,
       '--discoveryAddress: "mesh-pilot" is not an address such as mesh-pilot:15007 or [fd00::1]:15010',
     ],
+    ['a poll without pause', { discoveryRefreshDelay: milliseconds(0) }, POD, '--discoveryRefreshDelay: must be more than 0'],
+    ['no time to connect', { connectTimeout: milliseconds(0) }, POD, '--connectTimeout: must be more than 0'],
     [
-      'the older bootstrap',
-      { bootstrapv2: false },
+      'a negative time for the parent',
+      { parentShutdownDuration: milliseconds(-1) },
       POD,
-      '--bootstrapv2: is needed: the older bootstrap, which polls REST, is not in this build',
+      '--parentShutdownDuration: must not be negative',
+    ],
+    [
+      'a time that Envoy cannot count',
+      { drainDuration: seconds(2 ** 32) },
+      POD,
+      '--drainDuration: is longer than the proxy can count',
+    ],
+    ['no proxy', { binaryPath: '' }, POD, '--binaryPath: must not be empty'],
+    ['no cluster', { serviceCluster: '' }, POD, '--serviceCluster: must not be empty'],
+    ['a domain that would break the node id', { domain: 'a b' }, POD, '--id: neither it nor --domain may contain "~" or blanks'],
+    [
+      'a name for statsd, whose sink takes none',
+      { statsdUdpAddress: 'statsd:8125' },
+      POD,
+      '--statsdUdpAddress: "statsd:8125" is not an IP address and port such as 10.0.0.5:8125 or [fd00::1]:8125',
+    ],
+    [
+      'a URL for the collector',
+      { collectorBAddress: 'http://zipkin:9411/api/v2/spans' },
+      POD,
+      '--collectorBAddress: "http://zipkin:9411/api/v2/spans" is not an address such as zipkin.monitoring:9411 or [fd00::1]:15010',
+    ],
+    [
+      'a certificate authority without port',
+      { caAddress: 'mesh-citadel' },
+      POD,
+      '--caAddress: "mesh-citadel" is not an address such as mesh-pilot:15007 or [fd00::1]:15010',
+    ],
+    [
+      'two sources for the bootstrap',
+      { templateFile: '/a', customConfigFile: '/b' },
+      POD,
+      '--templateFile: cannot be given together with --customConfigFile',
+    ],
+    [
+      'probes that are none',
+      {},
+      { ...POD, MESH_APP_PROBES: '{"/app-health/web/readyz":{"httpGet":{"port":0}}}' },
+      'MESH_APP_PROBES /app-health/web/readyz.httpGet.port: expected a port from 1 to 65535, got 0',
+    ],
+    [
+      'an application to scrape without port',
+      {},
+      { ...POD, MESH_APP_SCRAPE: '{"path":"/metrics"}' },
+      'MESH_APP_SCRAPE port: is required',
     ],
     ['an id that would break the node id', { id: 'a~b.foo' }, POD, '--id: neither it nor --domain may contain "~" or blanks'],
     ['a negative drain time', { drainDuration: milliseconds(-1) }, POD, '--drainDuration: must not be negative'],
