@@ -83,7 +83,11 @@ export class Sidecar {
     return join(this.folder, 'token');
   }
 
-  start(options: Readonly<Record<string, unknown>> = {}): ChildProcess {
+  get applicationPort(): number {
+    return (this.#application.address() as AddressInfo).port;
+  }
+
+  start(options: Readonly<Record<string, unknown>> = {}, environment: Readonly<Record<string, string>> = {}): ChildProcess {
     const all = {
       bootstrapv2: true,
       log_as_json: true,
@@ -100,7 +104,8 @@ export class Sidecar {
       concurrency: 1,
       ...options,
     };
-    const env = { ...process.env, POD_NAME: 'web-1', POD_NAMESPACE: 'foo', INSTANCE_IP: '127.0.0.1', SERVICE_ACCOUNT: 'web' };
+    const pod = { POD_NAME: 'web-1', POD_NAMESPACE: 'foo', INSTANCE_IP: '127.0.0.1', SERVICE_ACCOUNT: 'web' };
+    const env = { ...process.env, ...pod, ...environment };
     const agent = spawn(process.execPath, componentArguments('pilot-agent', 'runProxy', 'proxyFlags', all), {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -230,12 +230,12 @@ describe('pilot-agent proxy with a real proxy', function () {
     expect(sidecar.output).to.contain('the proxy binary /nowhere/envoy (--binaryPath) does not exist');
   });
 
-  it('tells why a proxy refuses its configuration', async () => {
+  it('tells why a proxy refuses its configuration, with its exit code', async () => {
     const binary = join(sidecar.folder, 'refusing');
-    await writeFile(binary, '#!/bin/sh\necho "[2026-01-01][1][critical] unknown field" >&2\nexit 1\n');
+    await writeFile(binary, '#!/bin/sh\necho "[2026-01-01][1][critical] unknown field" >&2\nexit 4\n');
     await chmod(binary, 0o755);
     sidecar.start({ binaryPath: binary });
-    expect(await sidecar.exited()).to.equal(1);
+    expect(await sidecar.exited()).to.equal(4);
     expect(sidecar.output).to.match(/refuses its configuration .*envoy-rev0.json: unknown field/);
   });
 
