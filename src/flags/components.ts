@@ -13,6 +13,10 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
     summary: 'turn services and policies into proxy configuration and serve it',
     subcommands: ['discovery', 'version'],
   },
+  'sidecar-injector': {
+    summary: 'webhook that adds the sidecar to new pods',
+    subcommands: ['probe', 'version'],
+  },
   mesh_ca: {
     summary: 'certificate authority that issues workload certificates',
     subcommands: ['probe', 'version'],

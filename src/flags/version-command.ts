@@ -1,20 +1,14 @@
 import { buildInfo, longVersion, shortVersion } from '../lib/version.ts';
 import { type MeshCommand, meshCommand } from './command.ts';
-import { loggingFlags } from './logging.ts';
-import { flagTable } from './table.ts';
+import { type VersionFlags, versionFlags } from './version.ts';
 
-export const versionFlags = flagTable({
-  ...loggingFlags,
-  short: { type: 'bool', default: false, char: 's', summary: 'print the short form' },
-});
-
-/** The `version` subcommand of a component. */
-export function versionCommand(component: string): MeshCommand {
+/** The `version` subcommand of a component; some take the component's own flags too. */
+export function versionCommand(component: string, flags: VersionFlags = versionFlags): MeshCommand {
   return meshCommand({
     id: [component, 'version'],
     summary: 'print build version information',
     examples: ['', '--short'],
-    flags: versionFlags,
+    flags,
     run: async () => async (invocation, host) => {
       const text = invocation.options.short ? shortVersion(buildInfo) : longVersion(buildInfo, process.version);
       host.stdout.write(`${text}\n`);

@@ -12,6 +12,7 @@ export interface Kinds {
   readonly serviceAccount: ResourceKind;
   readonly endpointSlice: ResourceKind;
   readonly deployment: ResourceKind;
+  readonly mutatingWebhookConfiguration: ResourceKind;
   readonly policy: ResourceKind;
   readonly meshPolicy: ResourceKind;
 }
@@ -28,6 +29,12 @@ export function kindsFor(names: Names): Kinds {
     serviceAccount: { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true },
     endpointSlice: { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true },
     deployment: { apiVersion: 'apps/v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
+    mutatingWebhookConfiguration: {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingWebhookConfiguration',
+      plural: 'mutatingwebhookconfigurations',
+      namespaced: false,
+    },
     policy: { apiVersion: authn, kind: 'Policy', plural: 'policies', namespaced: true },
     meshPolicy: { apiVersion: authn, kind: 'MeshPolicy', plural: 'meshpolicies', namespaced: false },
   };
