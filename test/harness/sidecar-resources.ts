@@ -28,10 +28,14 @@ export function loopbackCluster(name: string, port: number): Cluster {
   });
 }
 
-/** A listener that demands mutual TLS with the agent's secrets and routes HTTP to a cluster. */
-export function mutualTlsListener(name: string, port: number, cluster: string): Listener {
+/**
+ * A listener that demands mutual TLS with the agent's secrets and routes HTTP to a cluster; `tracing` reports each request to the
+ * tracer of the bootstrap, as discovery has it when tracing is on.
+ */
+export function mutualTlsListener(name: string, port: number, cluster: string, { tracing = false } = {}): Listener {
   const manager = HttpConnectionManager.fromPartial({
     statPrefix: name,
+    ...(tracing ? { tracing: {} } : {}),
     routeSpecifier: {
       $case: 'routeConfig',
       routeConfig: {

@@ -2,7 +2,7 @@ import { Cluster } from '#gen/envoy/config/cluster/v3/cluster.ts';
 import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from '#gen/envoy/service/discovery/v3/discovery.ts';
 import { createGrpcServer } from '../../src/io/grpc/server.ts';
-import type { GrpcServer, ServerStream } from '../../src/io/grpc/types.ts';
+import type { GrpcServer, GrpcServerOptions, ServerStream } from '../../src/io/grpc/types.ts';
 import { silentLogger } from '../../src/io/log/logger.ts';
 
 /** A discovery service that gives every proxy the same clusters and listeners, over delta ADS on loopback. */
@@ -19,10 +19,10 @@ export class TestDiscovery {
     return this.#server?.port ?? 0;
   }
 
-  async listen(port = 0): Promise<void> {
+  async listen(port = 0, tls?: GrpcServerOptions['tls']): Promise<void> {
     const path = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
     this.#server = createGrpcServer(
-      { methods: [{ type: 'stream', path, handle: (stream) => this.#serve(stream) }] },
+      { methods: [{ type: 'stream', path, handle: (stream) => this.#serve(stream) }], ...(tls === undefined ? {} : { tls }) },
       silentLogger,
     );
     await this.#server.listen({ host: '127.0.0.1', port });
