@@ -15,6 +15,8 @@ export interface MeshConfig {
   readonly proxyInboundListenPort: number;
   /** To upstream hosts. */
   readonly connectTimeout: Duration;
+  /** What pilot-discovery asks of proxies: `MUTUAL_TLS` refuses plaintext and TLS without a client certificate. */
+  readonly controlPlaneAuthPolicy: 'NONE' | 'MUTUAL_TLS';
   /** Path the sidecars write access logs to; empty: none. */
   readonly accessLogFile: string;
 }
@@ -27,5 +29,6 @@ export const DEFAULT_MESH_CONFIG: MeshConfig = {
   proxyListenPort: 15001,
   proxyInboundListenPort: 15006,
   connectTimeout: seconds(1),
+  controlPlaneAuthPolicy: 'NONE',
   accessLogFile: '',
 };

@@ -1,6 +1,5 @@
 /** TLS listener whose certificate and client roots are asked for anew with every connection. */
 import { constants } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import type { Duration } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
@@ -13,14 +12,15 @@ type TlsOptions = NonNullable<GrpcServerOptions['tls']>;
 export function createTlsServer(
   options: TlsOptions,
   handshakeTimeout: Duration,
-  accept: (socket: Socket) => void,
+  accept: (socket: TLSSocket) => void,
   logger: Logger,
+  alpn: readonly string[] = ['h2'],
 ): Server {
   let current = contextOf(options);
   const server = createServer({
     ...fixedOptions(options),
     ...current,
-    ALPNProtocols: ['h2'],
+    ALPNProtocols: [...alpn],
     handshakeTimeout,
     noDelay: true,
     requestCert: options.clientRoots !== undefined,

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { TLSSocket } from 'node:tls';
 import { type ErrorCode, MeshError } from '../../lib/errors.ts';
 import { listenError } from '../net/multiplex.ts';
 import type { HttpRequest, HttpResponse, HttpServer, HttpServerOptions } from './types.ts';
@@ -19,6 +20,7 @@ class NodeHttpServer implements HttpServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #closing = false;
+  #follows = false;
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
@@ -42,6 +44,11 @@ class NodeHttpServer implements HttpServer {
   }
 
   accept(socket: Socket): void {
+    if (!this.#server.listening && !this.#follows) {
+      // Node watches over idle and slow connections from this event on; a server that others listen for has none of its own.
+      this.#follows = true;
+      this.#server.emit('listening');
+    }
     this.#server.emit('connection', socket);
   }
 
@@ -49,7 +56,8 @@ class NodeHttpServer implements HttpServer {
     this.#closing = true;
     const listening = this.#server.listening;
     const closed = listening ? once(this.#server, 'close') : Promise.resolve();
-    if (listening) this.#server.close();
+    // Without a listening socket there is no 'close' to wait for, but an end to Node's watch.
+    this.#server.close(() => {});
     this.#server.closeIdleConnections();
     const deadline = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
@@ -128,9 +136,14 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal, maxBodySize: 
     query: new URLSearchParams(query.join('?')),
     headers: new Map(headers),
     remoteAddress: incoming.socket.remoteAddress ?? '',
+    certificate: certificateOf(incoming.socket),
     signal,
     body: () => readBody(incoming, maxBodySize),
   };
+}
+
+function certificateOf(socket: Socket): HttpRequest['certificate'] {
+  return socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
 }
 
 async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {

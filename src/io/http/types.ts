@@ -1,4 +1,5 @@
 /** The vocabulary of the HTTP server: requests and responses as plain values. */
+import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { MeshError } from '../../lib/errors.ts';
 
@@ -11,6 +12,8 @@ export interface HttpRequest {
   /** Names in lower case; a repeated header keeps its values joined by a comma. */
   readonly headers: ReadonlyMap<string, string>;
   readonly remoteAddress: string;
+  /** The client certificate of a TLS connection, once it is verified. */
+  readonly certificate?: X509Certificate | undefined;
   /** Aborted when the client has gone or the server closes hard. */
   readonly signal: AbortSignal;
   /** Reads the whole body; rejects with a MeshError `resource_exhausted` (answered 413) when it is over the limit. */

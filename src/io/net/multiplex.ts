@@ -1,5 +1,5 @@
 /**
- * One TCP port for HTTP/1 and for HTTP/2 with prior knowledge (RFC 9113 section 3.4): a connection is told by its first bytes.
+ * One TCP port for HTTP/1, HTTP/2 with prior knowledge (RFC 9113 section 3.4) and TLS: a connection is told by its first bytes.
  */
 
 import { once } from 'node:events';
@@ -9,10 +9,17 @@ import { MeshError } from '../../lib/errors.ts';
 
 /** The client connection preface of HTTP/2 begins with these; no HTTP/1 method does. */
 const PREFACE_START = Buffer.from('PRI ');
+/** ContentType `handshake` of a TLS record (RFC 8446 section 5.1); no HTTP begins with it. */
+const TLS_HANDSHAKE = 22;
 
+type Protocol = 'http1' | 'http2' | 'tls';
+
+/** Who takes a connection. What is absent is closed at once. */
 export interface Protocols {
-  readonly http1: (socket: Socket) => void;
-  readonly http2: (socket: Socket) => void;
+  readonly http1?: (socket: Socket) => void;
+  readonly http2?: (socket: Socket) => void;
+  /** Gets the connection with its handshake still to come. */
+  readonly tls?: (socket: Socket) => void;
 }
 
 export interface MultiplexedServer {
@@ -33,13 +40,7 @@ export async function listenMultiplexed(
   const waiting = new Set<Socket>();
   const server = createServer((socket) => {
     waiting.add(socket);
-    sniff(socket, helloTimeout, (protocol) => {
-      waiting.delete(socket);
-      if (protocol === undefined) return;
-      protocols[protocol](socket);
-      // node:http reads the handle directly and sees what was put back only once the socket flows again.
-      if (protocol === 'http1') process.nextTick(() => socket.resume());
-    });
+    handOver(socket, protocols, helloTimeout, () => waiting.delete(socket));
   });
   await listening(server, address);
   const bound = server.address();
@@ -47,10 +48,29 @@ export async function listenMultiplexed(
     port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
     async close() {
       for (const socket of waiting) socket.destroy();
+      // Not waited for: it is over only when the takers' connections are.
       server.close();
-      await once(server, 'close');
     },
   };
+}
+
+/**
+ * Hands a connection to the protocol that its first bytes speak, within TLS too; one that says nothing within `helloTimeout` is closed.
+ * `decided` is called once, before it is handed over or after it was closed.
+ */
+export function handOver(socket: Socket, protocols: Protocols, helloTimeout: Duration, decided?: () => void): void {
+  sniff(socket, helloTimeout, (protocol) => {
+    decided?.();
+    if (protocol === undefined) return;
+    const take = protocols[protocol];
+    if (take === undefined) {
+      socket.destroy();
+      return;
+    }
+    take(socket);
+    // node:http reads the handle directly and sees what was put back only once the socket flows again.
+    if (protocol === 'http1') process.nextTick(() => socket.resume());
+  });
 }
 
 async function listening(server: Server, address: { readonly host: string; readonly port: number }): Promise<void> {
@@ -85,10 +105,10 @@ export function listenError(error: unknown, address: string): MeshError {
   }
 }
 
-function sniff(socket: Socket, helloTimeout: Duration, decided: (protocol: keyof Protocols | undefined) => void): void {
+function sniff(socket: Socket, helloTimeout: Duration, decided: (protocol: Protocol | undefined) => void): void {
   let head: Buffer = Buffer.alloc(0);
 
-  const finish = (protocol: keyof Protocols | undefined): void => {
+  const finish = (protocol: Protocol | undefined): void => {
     clearTimeout(timer);
     socket.removeListener('data', onData).removeListener('close', onClose).removeListener('error', onClose);
     if (protocol === undefined) socket.destroy();
@@ -100,6 +120,10 @@ function sniff(socket: Socket, helloTimeout: Duration, decided: (protocol: keyof
   };
   const onData = (chunk: Buffer): void => {
     head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+    if (head[0] === TLS_HANDSHAKE) {
+      finish('tls');
+      return;
+    }
     const seen = Math.min(head.length, PREFACE_START.length);
     if (!head.subarray(0, seen).equals(PREFACE_START.subarray(0, seen))) finish('http1');
     else if (seen === PREFACE_START.length) finish('http2');

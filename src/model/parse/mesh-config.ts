@@ -35,17 +35,19 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
   const timeout = parseTimeout(known.connectTimeout);
   const problems = [
     ...refusedKeys(given),
+    ...refusedProxySettings(given.defaultConfig),
     ...checkSchema(validateMeshConfig, MESH_CONFIG, known, ''),
     ...(timeout.ok ? [] : timeout.problems),
   ];
   if (!timeout.ok || problems.length > 0) return { ok: false, problems };
-  const { outboundTrafficPolicy: outbound, connectTimeout: _, ...others } = known as RawMeshConfig;
+  const { outboundTrafficPolicy: outbound, connectTimeout: _, defaultConfig, ...others } = known as RawMeshConfig;
   const mode = typeof outbound === 'string' ? outbound : outbound?.mode;
   return {
     ok: true,
     value: {
       ...DEFAULT_MESH_CONFIG,
       ...others,
+      ...defaultConfig,
       ...(mode === undefined ? {} : { outboundTrafficPolicy: mode }),
       connectTimeout: timeout.value,
     },
@@ -53,8 +55,9 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
 }
 
 /** The mesh configuration as its schema lets it be; the users' older form of outboundTrafficPolicy is `{mode: ...}`. */
-type RawMeshConfig = Partial<Omit<MeshConfig, 'connectTimeout' | 'outboundTrafficPolicy'>> & {
+type RawMeshConfig = Partial<Omit<MeshConfig, 'connectTimeout' | 'outboundTrafficPolicy' | 'controlPlaneAuthPolicy'>> & {
   readonly connectTimeout?: string;
+  readonly defaultConfig?: Partial<Pick<MeshConfig, 'controlPlaneAuthPolicy'>>;
   readonly outboundTrafficPolicy?: MeshConfig['outboundTrafficPolicy'] | { readonly mode: MeshConfig['outboundTrafficPolicy'] };
 };
 
@@ -62,6 +65,14 @@ function refusedKeys(given: Fields): readonly Problem[] {
   return Object.keys(given)
     .filter((key) => Object.hasOwn(REFUSED_MESH_CONFIG, key))
     .map((key) => ({ path: key, message: `not supported: ${REFUSED_MESH_CONFIG[key]}; remove the line` }));
+}
+
+/** Of the proxies' settings only what the control plane decides stands in the mesh configuration. */
+function refusedProxySettings(config: unknown): readonly Problem[] {
+  if (!isMapping(config)) return [];
+  return Object.keys(config)
+    .filter((key) => key !== 'controlPlaneAuthPolicy')
+    .map((key) => ({ path: `defaultConfig.${key}`, message: 'not supported: it is a flag of pilot-agent; remove the line' }));
 }
 
 function parseTimeout(value: unknown): Parsed<Duration> {

@@ -31,6 +31,10 @@ export const MESH_CONFIG = {
     proxyInboundListenPort: PORT,
     connectTimeout: { type: 'string', message: 'must be a duration such as 1s or 500ms' },
     accessLogFile: { type: 'string' },
+    defaultConfig: {
+      type: 'object',
+      properties: { controlPlaneAuthPolicy: { enum: ['NONE', 'MUTUAL_TLS'] } },
+    },
   },
 } as const;
 
@@ -58,7 +62,6 @@ export const REFUSED_MESH_CONFIG: Readonly<Record<string, string>> = {
   rdsRefreshDelay: 'proxies are pushed to; give --discoveryRefreshDelay to pilot-agent for those that poll',
   edsRefreshDelay: 'proxies are pushed to; give --discoveryRefreshDelay to pilot-agent for those that poll',
   discoveryRefreshDelay: 'give --discoveryRefreshDelay to pilot-agent',
-  defaultConfig: 'settings of the proxy are flags of pilot-agent',
   sdsUdsPath: 'the agent serves keys to its proxy on a socket of its own below --configPath',
   sdsRefreshDelay: 'the agent pushes renewed keys to its proxy',
   enableSdsTokenMount: 'the service account token is always mounted',

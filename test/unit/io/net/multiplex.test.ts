@@ -1,10 +1,13 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import http2 from 'node:http2';
-import { connect } from 'node:net';
+import { get as httpsGet } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { expect } from 'chai';
-import { listenMultiplexed, type MultiplexedServer } from '../../../../src/io/net/multiplex.ts';
+import { handOver, listenMultiplexed, type MultiplexedServer } from '../../../../src/io/net/multiplex.ts';
 import { milliseconds } from '../../../../src/lib/duration.ts';
+import { TestRoot } from '../../../harness/test-authority.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -15,8 +18,8 @@ describe('one port for HTTP/1 and HTTP/2', () => {
 
   before(async () => {
     const protocols = {
-      http1: (socket: import('node:net').Socket) => void http1.emit('connection', socket),
-      http2: (socket: import('node:net').Socket) => void h2.emit('connection', socket),
+      http1: (socket: Socket) => void http1.emit('connection', socket),
+      http2: (socket: Socket) => void h2.emit('connection', socket),
     };
     server = await listenMultiplexed({ host: LOOPBACK, port: 0 }, protocols, milliseconds(200));
   });
@@ -50,6 +53,26 @@ describe('one port for HTTP/1 and HTTP/2', () => {
     const [chunk] = await once(socket, 'data');
     socket.destroy();
     expect(chunk[3]).to.equal(4);
+  });
+
+  it('hands on a TLS handshake, and what is said within it, from the first byte', async () => {
+    const root = await TestRoot.create();
+    const { keyPem, chainPem } = await root.identity({ type: 'ip', value: LOOPBACK });
+    const withinTls = { http1: (socket: Socket) => void http1.emit('connection', socket) };
+    const tls = createTlsServer({ key: keyPem, cert: chainPem, ALPNProtocols: ['http/1.1'] }, (socket) =>
+      handOver(socket, withinTls, milliseconds(200)),
+    );
+    const protocols = { tls: (socket: Socket) => void tls.emit('connection', socket) };
+    const secured = await listenMultiplexed({ host: LOOPBACK, port: 0 }, protocols, milliseconds(200));
+    const asked = httpsGet({ host: LOOPBACK, port: secured.port, ca: root.pem, agent: false });
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(Buffer.concat(await response.toArray()).toString()).to.equal('one');
+    // Nobody takes plain HTTP there.
+    await fetch(`http://${LOOPBACK}:${secured.port}/`).then(
+      () => expect.fail('plain HTTP was answered'),
+      () => {},
+    );
+    await secured.close();
   });
 
   it('closes a connection that says nothing', async () => {

@@ -25,6 +25,8 @@ proxyListenPort: 16001
 proxyInboundListenPort: 16006
 connectTimeout: 2.5s
 accessLogFile: /dev/stdout
+defaultConfig:
+  controlPlaneAuthPolicy: MUTUAL_TLS
 `;
     expect(parseMeshConfig(text)).to.deep.equal({
       ok: true,
@@ -37,6 +39,7 @@ accessLogFile: /dev/stdout
         proxyInboundListenPort: 16006,
         connectTimeout: 2500,
         accessLogFile: '/dev/stdout',
+        controlPlaneAuthPolicy: 'MUTUAL_TLS',
       },
     });
   });
@@ -55,7 +58,7 @@ accessLogFile: /dev/stdout
     [
       'a: 1\nauthPolcy: NONE\n',
       [
-        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile',
+        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile, defaultConfig',
         'mesh.yaml:2: authPolcy: unknown field; did you mean "authPolicy"?',
       ],
     ],
@@ -77,6 +80,14 @@ accessLogFile: /dev/stdout
         'mesh.yaml:1: outboundTrafficPolicy.mode: required',
         'mesh.yaml:1: outboundTrafficPolicy.mod: unknown field; did you mean "mode"?',
       ],
+    ],
+    [
+      'defaultConfig: {controlPlaneAuthPolicy: TLS}',
+      ['mesh.yaml:1: defaultConfig.controlPlaneAuthPolicy: must be NONE or MUTUAL_TLS, not "TLS"'],
+    ],
+    [
+      'defaultConfig:\n  concurrency: 2\n',
+      ['mesh.yaml:2: defaultConfig.concurrency: not supported: it is a flag of pilot-agent; remove the line'],
     ],
     ['- a', ['mesh.yaml:1: the mesh configuration must be a mapping']],
     ['a: [', ['mesh.yaml:1: not valid YAML: unexpected end of the stream within a flow collection']],
