@@ -17,6 +17,8 @@ export interface AdsDeps {
   /** Told of everything that happens to a proxy's configuration; must not throw. */
   readonly observe: (event: DeliveryEvent) => void;
   readonly logger: Logger;
+  /** Ends all streams at once, so that proxies go to another server instead of waiting for this one's last moment. */
+  readonly signal?: AbortSignal;
   /** How long a client may take to read one response before its stream is closed. Default 5 s. */
   readonly sendTimeout?: Duration;
   /** Names that one subscription may hold. Default 50,000. */
@@ -55,6 +57,22 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
     subscribe: (typeUrl) => new DeltaSubscription(typeUrl, frames, pool, isCollected(typeUrl) ? 'collections' : 'resources'),
   });
   let streams = 0;
+  const running = new Set<(reason: MeshError) => void>();
+  const stop = (): void => {
+    for (const end of running) end(new MeshError('unavailable', 'pilot-discovery is stopping; connect again'));
+  };
+  deps.signal?.addEventListener('abort', stop, { once: true });
+
+  /** Whichever comes first: the stream's own end, or that of everything. */
+  async function untilStopped(run: Promise<void>): Promise<void> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    running.add(reject);
+    try {
+      await Promise.race([run, promise]);
+    } finally {
+      running.delete(reject);
+    }
+  }
 
   function method<R extends SotwRequest | DeltaRequest>(path: string, variant: Variant<R>, own?: TypeUrl): Method {
     return {
@@ -64,10 +82,10 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
         streams += 1;
         const id = streams;
         try {
-          await new DiscoveryStream(id, streamDeps, variant, own, stream).run();
+          await untilStopped(new DiscoveryStream(id, streamDeps, variant, own, stream).run());
         } catch (thrown) {
           const { code, message } = MeshError.from(thrown);
-          if (code !== 'cancelled')
+          if (code !== 'cancelled' && deps.signal?.aborted !== true)
             deps.logger.warn('a discovery stream was ended', { streamId: id, peer: peer.address, code, reason: message });
           throw thrown;
         }

@@ -22,6 +22,8 @@ export interface DiscoveryConfig {
   readonly grpc: HostPort;
   readonly http: HostPort;
   readonly monitoring: HostPort;
+  /** Whether answers of REST discovery are kept. */
+  readonly discoveryCache: boolean;
 }
 
 /** Throws a MeshError `usage` that names the flag. */
@@ -44,5 +46,6 @@ export function resolveConfig(
     grpc: grpc.value,
     http: { host: ANY_HOST, port: options.port },
     monitoring: { host: ANY_HOST, port: options.monitoringPort },
+    discoveryCache: options.discovery_cache,
   };
 }

@@ -1,4 +1,5 @@
-/** The pages of the HTTP port: readiness and what operators look at when configuration does not arrive. */
+/** The pages that operators look at when configuration does not arrive. */
+import type { CacheStats } from '../delivery/rest-cache.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../io/http/types.ts';
 import { MeshError, type Problem } from '../lib/errors.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
@@ -6,12 +7,12 @@ import type { ConnectedProxy, Proxies } from './proxies.ts';
 import { RESOURCE_TYPE_NAMES, TYPE_URLS } from './resource-types.ts';
 
 export interface DebugSources {
-  /** What the server still waits for before it serves; empty: ready. */
-  readonly waitingFor: () => readonly string[];
   readonly proxies: Proxies;
   readonly snapshot: () => SnapshotSummary;
   /** The resources that a connected proxy gets, as JSON, by type. */
   readonly configDump: (proxy: ConnectedProxy) => unknown;
+  /** Undefined when answers are not cached. */
+  readonly cacheStats: () => CacheStats | undefined;
 }
 
 export interface SnapshotSummary {
@@ -25,7 +26,7 @@ export interface SnapshotSummary {
 
 export function debugHandler(sources: DebugSources): HttpHandler {
   const pages: Readonly<Record<string, (request: HttpRequest) => HttpResponse>> = {
-    '/ready': () => ready(sources.waitingFor()),
+    '/debug/cache_stats': () => json(sources.cacheStats() ?? { cache: 'off; --discovery_cache turns it on' }),
     '/debug/syncz': () => json(sources.proxies.list().map(syncStatus)),
     '/debug/snapshotz': () => json(sources.snapshot()),
     '/debug/config_dump': (request) => configDump(sources, request.query.get('proxyID')),
@@ -34,16 +35,8 @@ export function debugHandler(sources: DebugSources): HttpHandler {
     const page = pages[request.path];
     if (page === undefined)
       throw new MeshError('not_found', `there is no page ${request.path}; there are ${Object.keys(pages).join(', ')}`);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { status: 405, headers: { allow: 'GET, HEAD' }, body: `${request.path} is read with GET\n` };
-    }
     return page(request);
   };
-}
-
-function ready(waitingFor: readonly string[]): HttpResponse {
-  if (waitingFor.length === 0) return { status: 200, body: 'ready\n' };
-  return { status: 503, body: `not ready: waiting for ${waitingFor.join(', ')}\n` };
 }
 
 function configDump(sources: DebugSources, proxyId: string | null): HttpResponse {

@@ -41,7 +41,6 @@ export const discoveryFlags = flagTable({
     type: 'bool',
     default: false,
     summary: 'enable caching of discovery responses',
-    refused: 'caches the answers of REST discovery, which this build does not serve yet',
   },
   domain: { type: 'string', default: 'cluster.local', summary: 'DNS domain suffix' },
   grpcAddr: { type: 'string', default: ':15010', summary: 'gRPC address' },

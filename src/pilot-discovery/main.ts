@@ -16,9 +16,11 @@ import { createFeedback } from './feedback.ts';
 import type { DiscoveryFlags } from './flags.ts';
 import { createMetrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
+import { pagesHandler } from './pages.ts';
 import { createPipeline } from './pipeline.ts';
 import { Proxies } from './proxies.ts';
 import { Publisher } from './publisher.ts';
+import { createRestDiscovery } from './rest.ts';
 import { startServers } from './servers.ts';
 import { countsOf, dumpConfiguration, summariseSnapshot } from './summary.ts';
 
@@ -98,14 +100,25 @@ async function serveUntil(
     signal,
   });
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
+  const rest = createRestDiscovery({
+    source: publisher,
+    cached: config.discoveryCache,
+    observe: feedback.observe,
+    onCacheRead: metrics.cacheRead,
+    signal,
+  });
   const servers = await startServers({
     config,
-    methods: createAdsMethods({ source: publisher, observe: feedback.observe, logger: loggers.ads }),
-    pages: debugHandler({
+    methods: createAdsMethods({ source: publisher, observe: feedback.observe, logger: loggers.ads, signal }),
+    pages: pagesHandler({
+      rest: rest.handle,
+      debug: debugHandler({
+        proxies,
+        snapshot: () => summariseSnapshot(publisher, problems()),
+        configDump: (proxy) => dumpConfiguration(publisher, proxy.node),
+        cacheStats: rest.cacheStats,
+      }),
       waitingFor: pipeline.inputs.waitingFor,
-      proxies,
-      snapshot: () => summariseSnapshot(publisher, problems()),
-      configDump: (proxy) => dumpConfiguration(publisher, proxy.node),
     }),
     monitoring: monitoringHandler(metrics, () => metrics.snapshot(countsOf(publisher.snapshot))),
     logger: loggers.main,

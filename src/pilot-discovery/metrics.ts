@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryEvent } from '../delivery/ports.ts';
+import type { CacheRead } from '../delivery/rest-cache.ts';
 import { METRIC_NAMES, RESOURCE_TYPE_NAMES, type ResourceTypeName, resourceTypeName } from './resource-types.ts';
 
 export interface SnapshotCounts {
@@ -15,6 +16,7 @@ export interface Metrics {
   converged(ms: number): void;
   snapshot(counts: SnapshotCounts): void;
   jwksFetched(success: boolean): void;
+  cacheRead(read: CacheRead): void;
   /** The Prometheus text format. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -49,6 +51,12 @@ export function createMetrics(version: string): Metrics {
     success: counter('pilot_jwks_resolver_network_fetch_success_total', 'key sets fetched'),
     fail: counter('pilot_jwks_resolver_network_fetch_fail_total', 'key sets that could not be fetched'),
   };
+  const cacheReads = new Counter({
+    name: 'pilot_discovery_cache_reads_total',
+    help: 'answers of REST discovery looked up in the cache of --discovery_cache, by result',
+    labelNames: ['result'],
+    registers,
+  });
   const convergence = new Histogram({
     name: 'pilot_proxy_convergence_time',
     help: 'seconds from a change of the configuration until a proxy had acknowledged it',
@@ -85,6 +93,7 @@ export function createMetrics(version: string): Metrics {
       conflicts.set(counts.conflicts);
     },
     jwksFetched: (success) => (success ? fetches.success : fetches.fail).inc(),
+    cacheRead: (read) => cacheReads.inc({ result: read }),
     text: () => register.metrics(),
     contentType: register.contentType,
   };

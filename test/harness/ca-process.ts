@@ -1,5 +1,5 @@
 /** Runs mesh_ca in this process, on a directory of manifests, and talks to it as an agent does. */
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,11 +12,9 @@ import { seconds } from '../../src/lib/duration.ts';
 import { namesFor } from '../../src/lib/names.ts';
 import { caFlags } from '../../src/mesh_ca/flags.ts';
 import { run } from '../../src/mesh_ca/main.ts';
+import { manifest } from './manifest.ts';
 
-export function manifest(dir: string, file: string, ...objects: readonly object[]): void {
-  mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, file), objects.map((object) => JSON.stringify(object)).join('\n---\n'));
-}
+export { manifest };
 
 /** A store with two namespaces. */
 export function newStoreDirectory(): string {

@@ -4,7 +4,7 @@ import type { Host } from '../../src/io/host.ts';
 import { namesFor } from '../../src/lib/names.ts';
 import { discoveryFlags } from '../../src/pilot-discovery/flags.ts';
 import { run } from '../../src/pilot-discovery/main.ts';
-import { freePort } from './ca-process.ts';
+import { freePort } from './plain-envoy.ts';
 
 const defaults = Object.fromEntries(Object.entries(discoveryFlags).map(([name, flag]) => [name, flag.default]));
 

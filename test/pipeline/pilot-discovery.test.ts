@@ -7,8 +7,9 @@ import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { DeltaDiscoveryRequest, type DeltaDiscoveryResponse } from '#gen/envoy/service/discovery/v3/discovery.ts';
 import type { SnapshotSummary } from '../../src/pilot-discovery/debug.ts';
 import { type DeltaClient, deltaClient } from '../harness/ads-client.ts';
-import { freePort, manifest } from '../harness/ca-process.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
+import { manifest } from '../harness/manifest.ts';
+import { freePort } from '../harness/plain-envoy.ts';
 
 const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
 const NODE = { id: 'sidecar~10.1.1.1~httpbin-1.foo~foo.svc.cluster.local', cluster: 'httpbin' };

@@ -8,7 +8,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Call } from './call.ts';
 import { ByteBudget, ControlFrameLimit } from './limits.ts';
 import { bind } from './listen.ts';
-import { type Connection, type Service, serveStream } from './serve.ts';
+import { type Connection, MAX_HEADER_LIST_BYTES, type Service, serveStream } from './serve.ts';
 import { type Keepalive, watchSession } from './session.ts';
 import { GrpcCode } from './status.ts';
 import { createTlsServer } from './tls.ts';
@@ -21,10 +21,11 @@ const DEFAULT_KEEPALIVE: Keepalive = { interval: seconds(30), timeout: seconds(2
 /** What a client may send on one stream, and on the connection, before we have read it. Requests are small, a subscription to 5,000 names is 300 kB. */
 const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = MIB;
-const MAX_HEADER_LIST_BYTES = 64 * 1024;
 /** Request messages of the greatest size that a connection may have half sent: without it 1,024 calls could hold 4 MiB each. */
 const MESSAGES_UNFINISHED = 16;
 const ENDING_MS = 500;
+/** How long the round trip may take that makes sure that no call is on its way when a connection closes. */
+const PONG_MS = 200;
 /** The last stream ID there can be: a GOAWAY with it announces the end without refusing calls that are on their way. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
 
@@ -180,6 +181,8 @@ function drain(session: ServerHttp2Session): void {
   session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID);
   const asked = session.ping(() => session.close());
   if (!asked) session.close();
+  // A client that has nothing to end any more may leave without a word, and without an answer.
+  setTimeout(() => session.close(), PONG_MS).unref();
 }
 
 async function settlesWithin(work: Promise<unknown>, ms: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { createHttpServer } from '../../../../src/io/http/server.ts';
@@ -118,6 +118,20 @@ describe('HTTP server', () => {
     await server.close(1);
     expect(await failed).to.equal('cut');
     expect(signal.aborted).to.equal(true);
+  });
+
+  it('watches over connections that another listener accepted as over its own', async () => {
+    const server = createHttpServer({ handle: () => ({ status: 200, body: 'ok' }), requestTimeoutMs: 50 });
+    servers.push(server);
+    const listener = createServer((socket) => server.accept(socket)).listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const idle = connect(Number((listener.address() as AddressInfo).port), '127.0.0.1');
+    idle.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(idle, 'data');
+    const closed = once(idle, 'close');
+    listener.close();
+    await server.close(60_000);
+    await closed;
   });
 
   it('says which address is taken', async () => {
