@@ -23,7 +23,7 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   },
   meshctl: {
     summary: 'create, replace, list and explain policies and other objects',
-    subcommands: ['apply', 'create', 'delete', 'explain', 'get', 'inject', 'replace', 'version'],
+    subcommands: ['apply', 'create', 'delete', 'explain', 'get', 'inject', 'install', 'replace', 'version'],
   },
   'mesh-init': {
     summary: 'redirect the traffic of a network namespace to its sidecar',

@@ -99,3 +99,22 @@ export const injectFlags = flagTable({
     summary: 'outbound ports that do not go through the sidecar',
   },
 });
+
+/** The flags of `meshctl install`. */
+export const installFlags = flagTable({
+  namespace: { type: 'string', char: 'n', default: 'mesh-system', summary: 'namespace of the control plane' },
+  crds: { type: 'bool', default: false, summary: 'the CustomResourceDefinitions of the policies only' },
+  image: {
+    type: 'string',
+    default: '',
+    summary: 'image with the executable; when unset mesh/mesh with the tag of this version',
+  },
+  replicas: {
+    type: 'int',
+    default: 2,
+    min: 1,
+    max: 100,
+    summary: 'how many of pilot-discovery, and how many of the injector, run',
+  },
+  output: { type: 'string', char: 'o', default: 'yaml', options: ['yaml', 'json'], summary: 'form of the output' },
+});

@@ -1,0 +1,49 @@
+/** mesh_ca in a cluster. */
+import { caFlags } from '../../mesh_ca/flags.ts';
+import type { KubeObject } from '../../model/object.ts';
+import { type InstallOptions, READ } from './options.ts';
+import { type Component, clusterRights, deployment, ownNamespaceRights, service, serviceAccount } from './parts.ts';
+
+const LIVENESS = { path: '/run/mesh/ca.liveness', interval: '10s' } as const;
+
+export function authorityObjects({ namespace, image }: InstallOptions): readonly KubeObject[] {
+  const name = caFlags['grpc-hostname'].default;
+  const component: Component = { name, namespace, serviceAccount: `${name}-service-account` };
+  const grpc = caFlags['grpc-port'].default;
+  const probe = {
+    exec: { command: ['mesh', 'mesh_ca', 'probe', '--probe-path', LIVENESS.path, '--interval', LIVENESS.interval] },
+    periodSeconds: 10,
+    timeoutSeconds: 5,
+  };
+  return [
+    serviceAccount(component),
+    ...clusterRights(component, [
+      { apiGroups: [''], resources: ['namespaces', 'serviceaccounts'], verbs: READ },
+      { apiGroups: [''], resources: ['secrets'], verbs: [...READ, 'create', 'update', 'delete'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update'] },
+      { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+    ]),
+    ...ownNamespaceRights(component, [
+      { apiGroups: [''], resources: ['configmaps'], verbs: READ },
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+    ]),
+    service(component, [{ name: 'grpc-citadel', port: grpc, targetPort: grpc }]),
+    deployment(component, {
+      replicas: 1,
+      image,
+      args: [
+        'mesh_ca',
+        '--self-signed-ca',
+        '--append-dns-names',
+        `--citadel-storage-namespace=${namespace}`,
+        `--liveness-probe-path=${LIVENESS.path}`,
+        `--liveness-probe-interval=${LIVENESS.interval}`,
+      ],
+      ports: [{ name: 'grpc', containerPort: grpc }],
+      readinessProbe: probe,
+      livenessProbe: { ...probe, initialDelaySeconds: 15 },
+      resources: { cpu: '100m', memory: '128Mi' },
+      mounts: [{ name: 'run', mountPath: '/run/mesh', readOnly: false, volume: { emptyDir: {} } }],
+    }),
+  ];
+}

@@ -1,0 +1,18 @@
+/** Everything that a cluster needs to run the mesh, in the order in which it can be created. */
+import type { KubeObject } from '../../model/object.ts';
+import { authorityObjects } from './authority.ts';
+import { configurationObjects } from './configuration.ts';
+import { customResourceDefinitions } from './crds.ts';
+import { discoveryObjects } from './discovery.ts';
+import { injectorObjects } from './injector.ts';
+import type { InstallOptions } from './options.ts';
+
+export function installationObjects(options: InstallOptions): readonly KubeObject[] {
+  return [
+    ...customResourceDefinitions(options.names),
+    ...configurationObjects(options),
+    ...authorityObjects(options),
+    ...discoveryObjects(options),
+    ...injectorObjects(options),
+  ];
+}

@@ -1,0 +1,29 @@
+import type { Names } from '../../lib/names.ts';
+
+export interface InstallOptions {
+  readonly names: Names;
+  /** Of the control plane. */
+  readonly namespace: string;
+  /** Image with the executable `mesh`. */
+  readonly image: string;
+  /** Of pilot-discovery and of the injector. */
+  readonly replicas: number;
+}
+
+/** ConfigMaps that the components read. */
+export const MESH_CONFIG = { map: 'mesh', key: 'mesh' } as const;
+export const INJECTION_CONFIG = { map: 'mesh-sidecar-injector', key: 'config' } as const;
+
+/** Where a component finds the key and certificate of its own account, a secret that mesh_ca keeps. */
+export const CERTIFICATES = '/etc/mesh/certs';
+
+export const READ = ['get', 'list', 'watch'] as const;
+
+/** The volume of an account's own key and certificate. It comes when mesh_ca runs; until then pods wait, or start without if it is optional. */
+export function certificateMount(account: string, optional: boolean) {
+  return {
+    name: 'certs',
+    mountPath: CERTIFICATES,
+    volume: { secret: { secretName: `mesh.${account}`, defaultMode: 0o440, optional } },
+  };
+}

@@ -1,0 +1,161 @@
+/** Kubernetes objects as the installation needs them: one function a kind, what all components share said once. */
+import type { KubeObject } from '../../model/object.ts';
+
+type Json = string | number | boolean | readonly Json[] | { readonly [field: string]: Json };
+export type Fields = { readonly [field: string]: Json };
+
+export interface Component {
+  /** Of its Deployment, Service and label `mesh`. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+export interface PodParts {
+  readonly replicas: number;
+  readonly image: string;
+  /** The words after `mesh`. */
+  readonly args: readonly string[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly readinessProbe: Fields;
+  readonly livenessProbe: Fields;
+  readonly resources: { readonly cpu: string; readonly memory: string };
+  readonly mounts?: readonly (Mount & { readonly volume: Fields })[];
+}
+
+interface Mount {
+  readonly name: string;
+  readonly mountPath: string;
+  readonly readOnly?: boolean;
+}
+
+export interface PortMapping {
+  readonly name: string;
+  readonly port: number;
+  readonly targetPort: number;
+}
+
+/** User and group of the control plane's processes. */
+const USER = 65532;
+
+const labelsOf = (component: Component): Fields => ({ app: component.name, mesh: 'control-plane' });
+
+export function serviceAccount({ serviceAccount: name, namespace }: Component): KubeObject {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
+}
+
+export function service(component: Component, ports: readonly PortMapping[]): KubeObject {
+  const { name, namespace } = component;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace, labels: { app: name } },
+    spec: { selector: labelsOf(component), ports: ports.map((port) => ({ ...port, protocol: 'TCP' })) },
+  };
+}
+
+/** Voluntary evictions leave one of several replicas. */
+export function disruptionBudget(component: Component): KubeObject {
+  const { name, namespace } = component;
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace },
+    spec: { minAvailable: 1, selector: { matchLabels: labelsOf(component) } },
+  };
+}
+
+export function deployment(component: Component, parts: PodParts): KubeObject {
+  const { name, namespace } = component;
+  const labels = labelsOf(component);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace, labels: { app: name } },
+    spec: {
+      replicas: parts.replicas,
+      selector: { matchLabels: labels },
+      // A new one serves before an old one goes.
+      strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: {
+        metadata: { labels },
+        spec: {
+          serviceAccountName: component.serviceAccount,
+          securityContext: {
+            runAsUser: USER,
+            runAsGroup: USER,
+            runAsNonRoot: true,
+            fsGroup: USER,
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+          containers: [container(component, parts)],
+          ...(parts.mounts === undefined
+            ? {}
+            : { volumes: parts.mounts.map(({ name: mount, volume }) => ({ name: mount, ...volume })) }),
+        },
+      },
+    },
+  };
+}
+
+function container({ name }: Component, parts: PodParts): Fields {
+  const mounts = parts.mounts?.map(({ name: mount, mountPath, readOnly = true }) => ({ name: mount, mountPath, readOnly }));
+  return {
+    name,
+    image: parts.image,
+    command: ['mesh'],
+    args: parts.args,
+    env: [{ name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } }],
+    ports: parts.ports,
+    readinessProbe: parts.readinessProbe,
+    livenessProbe: parts.livenessProbe,
+    resources: { requests: parts.resources },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    ...(mounts === undefined ? {} : { volumeMounts: mounts }),
+  };
+}
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** A ClusterRole for the component's account, bound to it. */
+export function clusterRights({ serviceAccount: account, namespace }: Component, rules: readonly Rule[]): readonly KubeObject[] {
+  const name = `${account}-${namespace}`;
+  return [
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+    },
+  ];
+}
+
+/** A Role in the control plane's own namespace, bound to the component's account. */
+export function ownNamespaceRights(
+  { serviceAccount: name, namespace }: Component,
+  rules: readonly Rule[],
+): readonly KubeObject[] {
+  const metadata = { name, namespace };
+  return [
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+  ];
+}

@@ -1,0 +1,42 @@
+/** JSON Schema as a CustomResourceDefinition takes it: "structural", a subset with the type of everything said. */
+import { isRecord } from '../../injection/shape.ts';
+
+export type StructuralSchema = Readonly<Record<string, unknown>>;
+
+/** Words that a structural schema has no place for. Unknown fields are found by the API server's own field validation. */
+const DROPPED: readonly string[] = ['$schema', 'message', 'additionalProperties'];
+/** An object that says nothing of its fields may have any. */
+const ANY_FIELDS = { 'x-kubernetes-preserve-unknown-fields': true } as const;
+
+/**
+ * Rewrites a schema of ours, which uses few of JSON Schema's words.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+ */
+export function structuralSchema(schema: unknown): StructuralSchema {
+  if (!isRecord(schema)) throw new TypeError('a schema is an object');
+  const kept = Object.entries(schema).filter(([word]) => !DROPPED.includes(word));
+  const type = schema['type'] ?? (Array.isArray(schema['enum']) ? typeof schema['enum'][0] : undefined);
+  const values = isRecord(schema['additionalProperties'])
+    ? { additionalProperties: structuralSchema(schema['additionalProperties']) }
+    : {};
+  const open = type === 'object' && schema['properties'] === undefined && schema['additionalProperties'] === undefined;
+  return {
+    type,
+    ...Object.fromEntries(kept.map(([word, value]) => [word, nested(word, value)])),
+    ...values,
+    ...(open ? ANY_FIELDS : {}),
+  };
+}
+
+function nested(word: string, value: unknown): unknown {
+  switch (word) {
+    case 'properties':
+      return isRecord(value)
+        ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, structuralSchema(schema)]))
+        : value;
+    case 'items':
+      return structuralSchema(value);
+    default:
+      return value;
+  }
+}
