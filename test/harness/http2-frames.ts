@@ -26,7 +26,7 @@ export interface ReceivedFrame {
   readonly payload: Buffer;
 }
 
-export function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+export function frame(type: number, flags: number, stream: number, payload: Uint8Array = new Uint8Array(0)): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUIntBE(payload.length, 0, 3);
   header[3] = type;

@@ -26,6 +26,8 @@ export class Call {
     this.#encoding = encoding;
     this.#sent = sent;
     stream.once('close', () => this.#over(new MeshError('cancelled', 'the call is over')));
+    // Reset without an error code, a stream stays open in Node until everything is read that came before.
+    stream.once('aborted', () => stream.destroy());
   }
 
   get signal(): AbortSignal {

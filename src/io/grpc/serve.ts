@@ -9,6 +9,9 @@ import { requestMessages } from './requests.ts';
 import { GrpcCode, OK, statusOf } from './status.ts';
 import type { CallContext, HandlerContext, Method } from './types.ts';
 
+/** What the header fields of a request may take. Clients are told, but Node holds only those to it that confirm our settings. */
+export const MAX_HEADER_LIST_BYTES = 16 * 1024;
+
 export interface Service {
   readonly methods: ReadonlyMap<string, Method>;
   readonly maxMessageSize: number;
@@ -54,8 +57,18 @@ export async function serveStream(
 }
 
 function httpRefusal(headers: IncomingHttpHeaders): number | undefined {
+  if (headerListSize(headers) > MAX_HEADER_LIST_BYTES) return 431;
   if (headers[':method'] !== 'POST') return 405;
   return isGrpcContentType(headers['content-type']) ? undefined : 415;
+}
+
+/** By RFC 9113 section 6.5.2, so that a client that keeps to our settings is never refused. */
+function headerListSize(headers: IncomingHttpHeaders): number {
+  let size = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    for (const text of Array.isArray(value) ? value : [value ?? '']) size += name.length + text.length + 32;
+  }
+  return size;
 }
 
 async function run(

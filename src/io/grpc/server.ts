@@ -92,7 +92,6 @@ class Http2GrpcServer implements GrpcServer {
       running: new Set<Call>(),
     };
     this.#http2 = createSessions(options.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS);
-    this.#http2.on('session', (session) => this.#opened(session));
     this.#http2.on('stream', (stream, headers) => {
       const connection = this.#sessions.get(stream.session as ServerHttp2Session);
       if (connection === undefined) stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -123,7 +122,11 @@ class Http2GrpcServer implements GrpcServer {
       return;
     }
     this.#track(socket);
+    const opened = (session: ServerHttp2Session) => this.#opened(session, socket);
+    // Emitted before the next line returns, unless the socket's TLS agreed on another protocol.
+    this.#http2.once('session', opened);
     this.#http2.emit('connection', socket);
+    this.#http2.off('session', opened);
   }
 
   close(graceMs: number): Promise<void> {
@@ -148,8 +151,7 @@ class Http2GrpcServer implements GrpcServer {
     socket.on('error', (error) => this.#logger.debug('a socket failed', { error: error.message }));
   }
 
-  #opened(session: ServerHttp2Session): void {
-    const socket = session.socket;
+  #opened(session: ServerHttp2Session, socket: Socket): void {
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     const address = socket.remoteAddress === undefined ? 'unix' : `${socket.remoteAddress}:${socket.remotePort}`;
     const controlFrames = new ControlFrameLimit(() => performance.now());
@@ -157,7 +159,7 @@ class Http2GrpcServer implements GrpcServer {
     this.#sessions.set(session, { peer: { address, certificate }, controlFrames, unfinished });
     session.once('close', () => this.#sessions.delete(session));
     session.setLocalWindowSize(CONNECTION_WINDOW);
-    watchSession(session, this.#keepalive, controlFrames, this.#logger);
+    watchSession(session, socket, this.#keepalive, controlFrames, this.#logger);
   }
 
   async #close(graceMs: number): Promise<void> {
