@@ -16,13 +16,15 @@ import { drainProxies } from './drain.ts';
 import { requireBinary } from './envoy-process.ts';
 import { followBootstrap } from './follow-bootstrap.ts';
 import { AgentMetrics } from './metrics.ts';
+import { probeApplication } from './probe-application.ts';
 import { createProxyStarter, type ProxyStarter } from './proxy-starter.ts';
 import { proxyReadiness, type Readiness } from './readiness.ts';
 import { followRootFile } from './root-file.ts';
 import { keepIdentityFresh } from './rotation.ts';
+import { createScraper } from './scrape.ts';
 import { secretMethods } from './sds.ts';
 import { SecretHolder } from './secrets.ts';
-import { createStatusServer } from './status-server.ts';
+import { createStatusServer, type StatusSource } from './status-server.ts';
 import { type SupervisionEnd, Supervisor } from './supervisor.ts';
 import { validateBootstrap, validateCandidate } from './validate.ts';
 
@@ -86,9 +88,21 @@ class Agent {
   }
 
   async #listenForStatus(): Promise<HttpServer> {
-    const source = {
+    const { adminPort, addresses, appProbes, appScrape } = this.#config;
+    const [address = ''] = addresses;
+    const source: StatusSource = {
       readiness: () => this.#readiness(),
       metrics: () => this.#metrics.print(),
+      allMetrics: createScraper({
+        admin: adminAt(adminPort),
+        application: appScrape === undefined ? undefined : { address, scrape: appScrape },
+        metrics: this.#metrics,
+        logger: this.#deps.logger,
+      }),
+      probe: (path, gone) => {
+        const probe = appProbes.get(path);
+        return probe === undefined ? undefined : probeApplication(probe, address, gone);
+      },
       quit: () => this.#ending.abort(),
     };
     const server = createStatusServer(source, this.#deps.logger);

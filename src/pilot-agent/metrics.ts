@@ -19,6 +19,18 @@ export class AgentMetrics {
     help: 'Restarts of the proxy after it ended by itself.',
     registers: [this.#registry],
   });
+  readonly #scrapeFailures = new Counter({
+    name: 'mesh_agent_scrape_failures_total',
+    help: 'Sources of statistics that could not be read when the merged ones were asked for.',
+    labelNames: ['source'] as const,
+    registers: [this.#registry],
+  });
+  readonly #leftOut = new Counter({
+    name: 'mesh_agent_scrape_left_out_total',
+    help: "Lines left out of the merged statistics: broken ones of the application's, and samples that stand there already.",
+    labelNames: ['reason'] as const,
+    registers: [this.#registry],
+  });
 
   certificateObtained(notAfter: Date): void {
     this.#requests.inc({ result: 'ok' });
@@ -31,6 +43,15 @@ export class AgentMetrics {
 
   proxyRestarted(): void {
     this.#restarts.inc();
+  }
+
+  scrapeFailed(source: 'proxy' | 'application'): void {
+    this.#scrapeFailures.inc({ source });
+  }
+
+  samplesLeftOut({ brokenLines, collisions }: { readonly brokenLines: number; readonly collisions: number }): void {
+    this.#leftOut.inc({ reason: 'broken' }, brokenLines);
+    this.#leftOut.inc({ reason: 'collision' }, collisions);
   }
 
   /** In the Prometheus text format. */

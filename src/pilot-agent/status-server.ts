@@ -1,15 +1,23 @@
 import { createHttpServer } from '../io/http/server.ts';
 import type { HttpRequest, HttpResponse, HttpServer } from '../io/http/types.ts';
 import type { Logger } from '../io/log/logger.ts';
+import type { ProbeAnswer } from './probe-application.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface StatusSource {
   readiness(): Promise<Readiness>;
-  /** In the Prometheus text format. */
+  /** The agent's own, in the Prometheus text format. */
   metrics(): Promise<string>;
+  /** Those of the proxy, the application and the agent, as one text. */
+  allMetrics(): Promise<string>;
+  /** One attempt of the application's probe that is served at a path; undefined: there is none. */
+  probe(path: string, gone: AbortSignal): Promise<ProbeAnswer> | undefined;
   /** Ends the agent gracefully. */
   quit(): void;
 }
+
+const NOT_FOUND =
+  'there are /healthz/ready, /healthz/live, /metrics, /stats/prometheus, the probes that injection moved to /app-health/ and, by POST from loopback, /quitquitquit';
 
 /** The status port: what the kubelet and Prometheus ask the sidecar. */
 export function createStatusServer(source: StatusSource, logger: Logger): HttpServer {
@@ -36,17 +44,30 @@ export function createStatusServer(source: StatusSource, logger: Logger): HttpSe
         case 'HEAD /healthz/live':
           return text(200, 'live');
         case 'GET /metrics':
-          return source
-            .metrics()
-            .then((body) => ({ status: 200, headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body }));
+          return source.metrics().then(statistics);
+        case 'GET /stats/prometheus':
+          return source.allMetrics().then(statistics);
         case 'POST /quitquitquit':
           return quit(request, source);
         default:
-          return text(404, 'there are /healthz/ready, /healthz/live, /metrics and, by POST from loopback, /quitquitquit');
+          return applicationProbe(request, source);
       }
     },
   });
 }
+
+async function applicationProbe(request: HttpRequest, source: StatusSource): Promise<HttpResponse> {
+  const asked = request.method === 'GET' ? source.probe(request.path, request.signal) : undefined;
+  if (asked === undefined) return text(404, NOT_FOUND);
+  const answer = await asked;
+  return text(answer.status, answer.text);
+}
+
+const statistics = (body: string): HttpResponse => ({
+  status: 200,
+  headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+  body,
+});
 
 /** Lets a job that has finished end its sidecar; from elsewhere it would be an attack. */
 function quit(request: HttpRequest, source: StatusSource): HttpResponse {
@@ -55,7 +76,8 @@ function quit(request: HttpRequest, source: StatusSource): HttpResponse {
   return text(200, 'ending');
 }
 
-const isLoopback = (address: string): boolean => /^(::ffff:)?127\./.test(address) || address === '::1';
+/** Not all of 127.0.0.0/8: what comes from outside the pod through the proxy comes from 127.0.0.6. */
+const isLoopback = (address: string): boolean => ['127.0.0.1', '::ffff:127.0.0.1', '::1'].includes(address);
 
 const text = (status: number, body: string): HttpResponse => ({
   status,

@@ -1,8 +1,9 @@
+import { request } from 'node:http';
 import { expect } from 'chai';
 import type { HttpServer } from '../../../src/io/http/types.ts';
 import { AgentMetrics } from '../../../src/pilot-agent/metrics.ts';
 import type { Readiness } from '../../../src/pilot-agent/readiness.ts';
-import { createStatusServer } from '../../../src/pilot-agent/status-server.ts';
+import { createStatusServer, type StatusSource } from '../../../src/pilot-agent/status-server.ts';
 import { type LogEntry, MemoryLogger } from '../../fakes/memory-logger.ts';
 
 describe('status port', () => {
@@ -19,7 +20,14 @@ describe('status port', () => {
   beforeEach(async () => {
     quits = 0;
     readiness = { ready: true };
-    server = createStatusServer({ readiness: async () => readiness, metrics: () => metrics.print(), quit: countQuit }, logger);
+    const source: StatusSource = {
+      readiness: async () => readiness,
+      metrics: () => metrics.print(),
+      allMetrics: async () => 'merged 1\n',
+      probe: (path) => (path === '/app-health/web/readyz' ? Promise.resolve({ status: 418, text: 'a teapot' }) : undefined),
+      quit: countQuit,
+    };
+    server = createStatusServer(source, logger);
     await server.listen({ host: '127.0.0.1', port: 0 });
   });
 
@@ -48,6 +56,28 @@ describe('status port', () => {
     const text = await ask('GET', '/metrics');
     expect(text).to.contain('mesh_agent_certificate_requests_total{result="failed"} 1');
     expect(text).to.contain('mesh_agent_certificate_expiry_timestamp_seconds 7');
+  });
+
+  it('prints everything that is counted in the pod', async () => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/stats/prometheus`);
+    expect(response.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
+    expect(await response.text()).to.equal('merged 1\n');
+  });
+
+  it('serves the probes that there are, and no others', async () => {
+    expect(await ask('GET', '/app-health/web/readyz')).to.equal('418 a teapot');
+    expect(await ask('GET', '/app-health/web/livez')).to.match(/^404 there are \/healthz\/ready/);
+    expect(await ask('POST', '/app-health/web/readyz')).to.match(/^404/);
+  });
+
+  it('does not end the sidecar for whoever comes from outside through the proxy', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: server.port, method: 'POST', path: '/quitquitquit', localAddress: '127.0.0.6' };
+      request(options, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+    expect([status, quits]).to.deep.equal([403, 0]);
   });
 
   it('ends the sidecar by POST only', async () => {
