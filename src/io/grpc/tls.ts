@@ -48,6 +48,8 @@ export function createTlsServer(
   });
   server.on('tlsClientError', (error, socket) => {
     logger.debug('a TLS handshake failed', { peer: socket.remoteAddress, error: error.message });
+    // Node itself leaves the connection open when a handshake takes too long.
+    socket.destroy();
   });
   return server;
 }

@@ -30,6 +30,25 @@ describe('message framing', () => {
     );
   });
 
+  it('copies what waits for the rest of its message, so that small chunks cost no more than their bytes', () => {
+    const reader = new FrameReader(100);
+    const chunks = Array.from(written(Buffer.from('message')), (byte) => Buffer.of(byte));
+    for (const chunk of chunks) {
+      reader.push(chunk);
+      chunk.fill(0);
+    }
+    // The first chunk is kept as it is until the second comes; it is part of the header here.
+    expect(reader.next()?.payload.toString()).to.equal('message');
+    expect(reader.buffered).to.equal(0);
+  });
+
+  it('gives a message that came in one chunk without copying it', () => {
+    const reader = new FrameReader(100);
+    const chunk = Buffer.concat([written(Buffer.from('one')), written(Buffer.from('two'))]);
+    reader.push(chunk);
+    expect([reader.next(), reader.next()].map((frame) => frame?.payload.buffer === chunk.buffer)).to.deep.equal([true, true]);
+  });
+
   it('refuses a message over the limit by its header alone', () => {
     expect(() => readAll([messageHeader(101)], 100))
       .to.throw('over the limit')

@@ -3,14 +3,16 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import * as grpc from '@grpc/grpc-js';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { createGrpcServer } from '../../../../src/io/grpc/server.ts';
 import { grpcCodeOf } from '../../../../src/io/grpc/status.ts';
 import type { CallContext, Method } from '../../../../src/io/grpc/types.ts';
 import { silentLogger } from '../../../../src/io/log/logger.ts';
 import { type ErrorCode, MeshError } from '../../../../src/lib/errors.ts';
+import { MemoryLogger } from '../../../fakes/memory-logger.ts';
 import { Bench, bidi, call, callWith, FAST_KEEPALIVE, framed, GRPC_HEADERS, outcomeOf, raw } from './peers.ts';
 
 const ECHO = '/test.Echo/Unary';
@@ -108,6 +110,17 @@ describe('gRPC server', () => {
       });
     });
 
+    it('logs what broke inside, with its stack', async () => {
+      const logger = new MemoryLogger();
+      const server = createGrpcServer({ methods: [failing(new TypeError('password is hunter2'))] }, logger);
+      bench.later(() => server.close(0));
+      await server.listen({ host: '127.0.0.1', port: 0 });
+      await call(bench.client(server), ECHO, '');
+      const [entry] = logger.entries.filter(({ level }) => level === 'error');
+      expect(entry?.fields).to.include({ path: ECHO });
+      expect(entry?.fields['error']).to.have.nested.property('cause.stack').that.contains('server.test.ts');
+    });
+
     it('sends a refusal as trailers only', async () => {
       const server = await bench.serve({ methods: [failing(new MeshError('not_found', 'gone'))] });
       const outcome = await raw(bench.http2(server), { ':path': ECHO }, framed(''));
@@ -179,6 +192,29 @@ describe('gRPC server', () => {
       const outcome = await raw(bench.http2(server), { ':path': ECHO, 'grpc-encoding': 'gzip' }, framed(gzipSync('packed'), 1));
       expect(outcome.body).to.deep.equal(framed('packed'));
       expect(outcome.trailers?.['grpc-status']).to.equal('0');
+    });
+
+    it('compresses what it answers as the request was, if the client takes that and the message gains by it', async () => {
+      const server = await bench.serve({ methods: [echo] });
+      const session = bench.http2(server);
+      const ask = (text: string, accepted: string) => {
+        const headers = { ':path': ECHO, 'grpc-encoding': 'gzip', 'grpc-accept-encoding': accepted };
+        return raw(session, headers, framed(gzipSync(text), 1));
+      };
+      const long = 'x'.repeat(5000);
+      const packed = await ask(long, 'identity, deflate, gzip');
+      expect([packed.headers['grpc-encoding'], packed.body[0]]).to.deep.equal(['gzip', 1]);
+      expect(packed.body.length).to.be.lessThan(100);
+      expect(gunzipSync(packed.body.subarray(5)).toString()).to.equal(long);
+      expect((await ask(long, 'identity')).body).to.deep.equal(framed(long));
+      expect((await ask('short', 'gzip')).body).to.deep.equal(framed('short'));
+    });
+
+    it('serves a client that does not ask for trailers', async () => {
+      const server = await bench.serve({ methods: [echo] });
+      const stream = bench.http2(server).request({ ':method': 'POST', 'content-type': 'application/grpc', ':path': ECHO });
+      stream.end(framed('x'));
+      expect((await outcomeOf(stream)).trailers?.['grpc-status']).to.equal('0');
     });
 
     it('answers another content type with 415 and another method with 405', async () => {
@@ -260,6 +296,31 @@ describe('gRPC server', () => {
       for await (const answer of stream) answers.push(String(answer));
       expect(answers).to.deep.equal(['re:a', 're:b', 're:c']);
       expect((await status)[0]).to.have.property('code', 0);
+    });
+
+    it('carries any messages, however they are cut into frames', async () => {
+      const server = await bench.serve({ methods: [chat] });
+      const session = bench.http2(server);
+      const messages = fc.array(fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.boolean()), { maxLength: 20 });
+      const cuts = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 10 });
+      await fc.assert(
+        fc.asyncProperty(messages, cuts, async (sequence, sizes) => {
+          const stream = session.request({ ...GRPC_HEADERS, ':path': CHAT, 'grpc-encoding': 'gzip' });
+          const answer = outcomeOf(stream);
+          const bytes = Buffer.concat(
+            sequence.map(([text, zip]) => (zip ? framed(gzipSync(text), 1) : framed(Buffer.from(text)))),
+          );
+          for (let at = 0, n = 0; at < bytes.length; n += 1) {
+            const end = at + (sizes[n % sizes.length] ?? 1);
+            stream.write(bytes.subarray(at, end));
+            at = end;
+          }
+          stream.end();
+          const expected = sequence.map(([text]) => framed(Buffer.concat([Buffer.from('re:'), text])));
+          expect((await answer).body.equals(Buffer.concat(expected))).to.equal(true);
+        }),
+        { numRuns: 50 },
+      );
     });
 
     it('lets many calls share one connection', async () => {

@@ -7,7 +7,7 @@ import type { CallContext, GrpcServerOptions, Method } from '../../../../src/io/
 import { silentLogger } from '../../../../src/io/log/logger.ts';
 import { MeshError } from '../../../../src/lib/errors.ts';
 import { TestRoot } from '../../../harness/test-authority.ts';
-import { Bench, call } from './peers.ts';
+import { Bench, call, FAST_KEEPALIVE } from './peers.ts';
 
 const ECHO = '/test.Echo/Unary';
 
@@ -40,8 +40,9 @@ describe('gRPC server over TLS', () => {
   });
   afterEach(() => bench.close());
 
-  function serve(tls: Partial<NonNullable<GrpcServerOptions['tls']>> = {}) {
-    return bench.serve({ methods: [echo], tls: { certificate: () => serverIdentity, ...tls } });
+  function serve(tls: Partial<NonNullable<GrpcServerOptions['tls']>> = {}, keepalive?: GrpcServerOptions['keepalive']) {
+    const options = { methods: [echo], tls: { certificate: () => serverIdentity, ...tls } };
+    return bench.serve(keepalive === undefined ? options : { ...options, keepalive });
   }
 
   async function outcome(server: Awaited<ReturnType<typeof serve>>, authority: TestRoot, identity?: Identity) {
@@ -92,6 +93,21 @@ describe('gRPC server over TLS', () => {
     const error = MeshError.from(await server.listen({ host: '127.0.0.1', port: 0 }).catch((thrown) => thrown));
     expect(error.code).to.equal('invalid');
     expect(error.message).to.contain('the TLS certificate cannot be used');
+  });
+
+  it('drops who begins a handshake and does not go on, and serves others meanwhile', async () => {
+    const server = await serve({}, FAST_KEEPALIVE);
+    const openings = [Buffer.alloc(0), Buffer.from([22, 3, 1, 1, 0]), Buffer.from([22, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3])];
+    const sockets = openings.map((opening) => {
+      const socket = connectTcp(server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.resume();
+      socket.write(opening);
+      return socket;
+    });
+    const closed = Promise.all(sockets.map((socket) => once(socket, 'close')));
+    expect(await outcome(server, root)).to.equal(0);
+    await closed;
   });
 
   it('drops who speaks no TLS', async () => {
