@@ -10,7 +10,7 @@ import { RouteConfiguration } from '#gen/envoy/config/route/v3/route.ts';
 import { HttpConnectionManager } from '#gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.ts';
 import { Any } from '#gen/google/protobuf/any.ts';
 import { createAdsMethods } from '../src/delivery/ads.ts';
-import type { ConfigSource, EncodedResource, ResourceSet, TypeUrl } from '../src/delivery/ports.ts';
+import type { Change, ConfigSource, EncodedResource, ResourceSet, TypeUrl } from '../src/delivery/ports.ts';
 import { CLUSTER, ENDPOINT, LISTENER, ROUTE } from '../src/delivery/types.ts';
 import { createGrpcServer } from '../src/io/grpc/server.ts';
 import { silentLogger } from '../src/io/log/logger.ts';
@@ -76,7 +76,7 @@ function setOf(typeUrl: TypeUrl, resources: readonly EncodedResource[]): Resourc
 const names = Array.from({ length: Number(services) }, (_, i) => `service-${i}.bench`);
 const clusters = names.map(cluster);
 const endpoints = names.map((name, i) => endpoint(name, `10.1.${i >> 8}.${i & 255}`));
-const listeners = new Set<() => void>();
+const listeners = new Set<(change: Change) => void>();
 const sets = new Map<TypeUrl, ResourceSet>();
 let sequence = 0;
 
@@ -90,7 +90,7 @@ function publish(): void {
     if (sets.get(set.typeUrl)?.version !== set.version) sets.set(set.typeUrl, set);
   }
   sequence += 1;
-  for (const notify of [...listeners]) notify();
+  for (const notify of [...listeners]) notify('snapshot');
 }
 
 const source: ConfigSource = {
@@ -122,6 +122,9 @@ process.on('SIGHUP', () => {
 process.once('SIGTERM', () => void server.close(0).then(() => process.exit(0)));
 
 publish();
-const server = createGrpcServer({ methods: createAdsMethods({ source, observe: () => {}, logger: silentLogger }) }, silentLogger);
+const server = createGrpcServer(
+  { methods: createAdsMethods({ source, observe: () => {}, admit: () => {}, logger: silentLogger }) },
+  silentLogger,
+);
 await server.listen({ host: '127.0.0.1', port: Number(port) });
 console.log(`listening on 127.0.0.1:${server.port}, ${services} services`);

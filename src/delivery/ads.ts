@@ -9,13 +9,18 @@ import { NamePool } from './name-set.ts';
 import type { ConfigSource, DeliveryEvent, Grain, TypeUrl } from './ports.ts';
 import { type DeltaRequest, parseDeltaRequest, parseSotwRequest, type SotwRequest } from './request.ts';
 import { SotwSubscription } from './sotw.ts';
-import { DiscoveryStream, type StreamDeps, type Timer, type Variant } from './stream.ts';
+import { type Admit, DiscoveryStream, type StreamDeps, type Timer, type Variant } from './stream.ts';
 import { ADS_DELTA_PATH, ADS_SOTW_PATH, isCollected, TYPE_SERVICES } from './types.ts';
 
 export interface AdsDeps {
   readonly source: ConfigSource;
   /** Told of everything that happens to a proxy's configuration; must not throw. */
   readonly observe: (event: DeliveryEvent) => void;
+  /**
+   * Whether a peer gets a node's configuration; throws MeshError `unauthenticated` or `permission_denied` if not. Asked when the stream names
+   * its node, and again with every snapshot: who is not admitted any more loses the stream.
+   */
+  readonly admit: Admit;
   readonly logger: Logger;
   /** Ends all streams at once, so that proxies go to another server instead of waiting for this one's last moment. */
   readonly signal?: AbortSignal;
@@ -43,6 +48,7 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
   const streamDeps: StreamDeps = {
     source: deps.source,
     observe: deps.observe,
+    admit: deps.admit,
     timer: deps.timer ?? systemTimer,
     sendTimeout: deps.sendTimeout ?? seconds(5),
   };
@@ -82,7 +88,7 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
         streams += 1;
         const id = streams;
         try {
-          await untilStopped(new DiscoveryStream(id, streamDeps, variant, own, stream).run());
+          await untilStopped(new DiscoveryStream(id, streamDeps, variant, own, stream, peer).run());
         } catch (thrown) {
           const { code, message } = MeshError.from(thrown);
           if (code !== 'cancelled' && deps.signal?.aborted !== true)

@@ -99,6 +99,11 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     };
   }
 
+  resend(): void {
+    this.#held = undefined;
+    this.#rejectedVersion = undefined;
+  }
+
   /**
    * Envoy does not ask again for what it is subscribed to, but a replaced parent waits for it:
    * https://github.com/envoyproxy/envoy/issues/13009. And it never asks for the virtual hosts of one route table: they must follow it.

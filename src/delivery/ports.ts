@@ -44,9 +44,12 @@ export interface ConfigSource {
    * answers from its cache. Throws MeshError (`invalid`, `permission_denied`) for a node that gets no configuration at all.
    */
   resources(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet;
-  /** Runs the listener after every new snapshot; returns how to stop it. */
-  onChange(listener: () => void): () => void;
+  /** Runs the listener after every new snapshot, and when everything is to be sent again; returns how to stop it. */
+  onChange(listener: (change: Change) => void): () => void;
 }
+
+/** `resend`: an operator wants every proxy to be sent what it has, though nothing changed. */
+export type Change = 'snapshot' | 'resend';
 
 /** What delivery reports about one proxy and type; the component turns it into logs, metrics and /debug/syncz. */
 export type DeliveryEvent =

@@ -68,6 +68,11 @@ export class SotwSubscription implements Subscription<SotwRequest> {
     return { version, nonce, chunks, contents: NOTHING };
   }
 
+  resend(): void {
+    this.#owed = true;
+    this.#rejectedVersion = undefined;
+  }
+
   parentSent(): void {
     this.#parentSentInFlight = this.#inFlight;
   }

@@ -1,9 +1,9 @@
 /** One discovery stream: takes requests as they come, and sends one response after the other. */
-import type { ServerStream } from '../io/grpc/types.ts';
+import type { CallContext, ServerStream } from '../io/grpc/types.ts';
 import type { Duration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { Interest } from './interest.ts';
-import type { ConfigSource, DeliveryEvent, Grain, ProxyNode, TypeUrl } from './ports.ts';
+import type { Change, ConfigSource, DeliveryEvent, Grain, ProxyNode, TypeUrl } from './ports.ts';
 import { requireTypeUrl } from './request.ts';
 import { NOTHING, type Response, type Subscription } from './subscription.ts';
 import { childOf, isCollected, parentOf, rankOf } from './types.ts';
@@ -12,9 +12,13 @@ import { Wakeup } from './wakeup.ts';
 /** A timer that can be taken back. */
 export type Timer = (run: () => void, delay: Duration) => () => void;
 
+/** Throws for a peer that does not get the configuration of a node. */
+export type Admit = (node: ProxyNode, peer: CallContext['peer']) => void;
+
 export interface StreamDeps {
   readonly source: ConfigSource;
   readonly observe: (event: DeliveryEvent) => void;
+  readonly admit: Admit;
   readonly timer: Timer;
   readonly sendTimeout: Duration;
 }
@@ -49,6 +53,7 @@ export class DiscoveryStream<Request extends AnyRequest> {
   readonly #variant: Variant<Request>;
   readonly #ownType: TypeUrl | undefined;
   readonly #stream: ServerStream;
+  readonly #peer: CallContext['peer'];
   /** In the order of delivery. */
   #watched: Watched<Request>[] = [];
   readonly #wakeup = new Wakeup();
@@ -58,18 +63,28 @@ export class DiscoveryStream<Request extends AnyRequest> {
   #over = false;
   #nonces = 0;
   #currentSequence = 0;
+  /** The snapshot for which the peer was last found to get the node's configuration. */
+  #admittedSequence = 0;
 
-  constructor(id: number, deps: StreamDeps, variant: Variant<Request>, ownType: TypeUrl | undefined, stream: ServerStream) {
+  constructor(
+    id: number,
+    deps: StreamDeps,
+    variant: Variant<Request>,
+    ownType: TypeUrl | undefined,
+    stream: ServerStream,
+    peer: CallContext['peer'],
+  ) {
     this.#id = id;
     this.#deps = deps;
     this.#variant = variant;
     this.#ownType = ownType;
     this.#stream = stream;
+    this.#peer = peer;
   }
 
   /** Ends when the client half-closes; rejects with what ended the stream otherwise. */
   async run(): Promise<void> {
-    const stop = this.#deps.source.onChange(() => this.#changed());
+    const stop = this.#deps.source.onChange((change) => this.#changed(change));
     try {
       await Promise.all([this.#receiveAll(), this.#sendAll()]);
     } finally {
@@ -79,8 +94,11 @@ export class DiscoveryStream<Request extends AnyRequest> {
     }
   }
 
-  #changed(): void {
-    for (const watched of this.#watched) watched.due = true;
+  #changed(change: Change): void {
+    for (const watched of this.#watched) {
+      if (change === 'resend') watched.subscription.resend();
+      watched.due = true;
+    }
     this.#wakeup.wake();
   }
 
@@ -129,8 +147,16 @@ export class DiscoveryStream<Request extends AnyRequest> {
     if (node === undefined || node.id === '') {
       throw new MeshError('invalid', 'the first discovery request of a stream has no node id');
     }
+    this.#admit(node);
     this.#node = node;
     this.#deps.observe({ type: 'connected', streamId: this.#id, node });
+  }
+
+  #admit(node: ProxyNode): void {
+    const { sequence } = this.#deps.source;
+    if (sequence === this.#admittedSequence) return;
+    this.#deps.admit(node, this.#peer);
+    this.#admittedSequence = sequence;
   }
 
   #watchedOf(typeUrl: TypeUrl): Watched<Request> {
@@ -161,6 +187,7 @@ export class DiscoveryStream<Request extends AnyRequest> {
   async #sendNext(): Promise<boolean> {
     const { source } = this.#deps;
     if (this.#node === undefined || source.sequence === 0) return false;
+    this.#admit(this.#node);
     for (const watched of this.#watched) {
       const { subscription } = watched;
       if (!watched.due || subscription.inFlight || this.#mustWait(subscription)) continue;

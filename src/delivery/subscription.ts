@@ -36,6 +36,8 @@ export interface Subscription<Request> {
   /** What has been answered for so far: whatever of it exists, the client holds or was sent. */
   readonly answered: Interest;
   receive(request: Request): Verdict;
+  /** Makes the next response hold everything, as if the client had nothing yet. */
+  resend(): void;
   /**
    * The response that brings the client to `set`, or undefined when it has nothing to get. Not called while one is in flight.
    * `parent` is what has been answered for of the type that leads to this one; undefined: the stream has no such type.

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Invocation } from '../flags/table.ts';
 import { ANY_HOST, type HostPort, parseListenAddress } from '../lib/address.ts';
 import type { Duration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import { DEFAULT_MESH_CONFIG } from '../model/mesh-config.ts';
 import type { DiscoveryFlags } from './flags.ts';
+import { chooseTlsFiles, type TlsFiles } from './tls-files.ts';
 
 /** What is left of the flags and the environment once every default and fallback is resolved. */
 export interface DiscoveryConfig {
@@ -22,6 +24,8 @@ export interface DiscoveryConfig {
   readonly grpc: HostPort;
   readonly http: HostPort;
   readonly monitoring: HostPort;
+  /** Undefined: TLS is not served. */
+  readonly tls: TlsFiles | undefined;
   /** Whether answers of REST discovery are kept. */
   readonly discoveryCache: boolean;
 }
@@ -46,6 +50,10 @@ export function resolveConfig(
     grpc: grpc.value,
     http: { host: ANY_HOST, port: options.port },
     monitoring: { host: ANY_HOST, port: options.monitoringPort },
+    tls: chooseTlsFiles(
+      { certFile: resolve(options.tlsCertFile), keyFile: resolve(options.tlsKeyFile), caFile: resolve(options.caCertFile) },
+      given.has('tlsCertFile') || given.has('tlsKeyFile') || given.has('caCertFile'),
+    ),
     discoveryCache: options.discovery_cache,
   };
 }

@@ -42,6 +42,11 @@ export const discoveryFlags = flagTable({
     default: false,
     summary: 'enable caching of discovery responses',
   },
+  caCertFile: {
+    type: 'string',
+    default: '/etc/mesh/certs/root-cert.pem',
+    summary: 'x509 certificates of the authorities that proxies have their certificates from',
+  },
   domain: { type: 'string', default: 'cluster.local', summary: 'DNS domain suffix' },
   grpcAddr: { type: 'string', default: ':15010', summary: 'gRPC address' },
   orchconfig: {
@@ -83,6 +88,16 @@ export const discoveryFlags = flagTable({
     summary: 'comma-separated platform registries to read',
   },
   resync: { type: 'duration', default: seconds(60), summary: 'controller resync interval' },
+  tlsCertFile: {
+    type: 'string',
+    default: '/etc/mesh/certs/cert-chain.pem',
+    summary: 'x509 certificate file for TLS, served beside plaintext on --grpcAddr and --port',
+  },
+  tlsKeyFile: {
+    type: 'string',
+    default: '/etc/mesh/certs/key.pem',
+    summary: 'x509 private key matching --tlsCertFile',
+  },
   webhookEndpoint: {
     type: 'string',
     default: '',

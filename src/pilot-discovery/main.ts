@@ -10,6 +10,7 @@ import { buildInfo, shortVersion } from '../lib/version.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { createTranslator } from '../xds/translate.ts';
+import { createAdmission } from './admission.ts';
 import { type DiscoveryConfig, resolveConfig } from './config.ts';
 import { debugHandler } from './debug.ts';
 import { createFeedback } from './feedback.ts';
@@ -23,6 +24,7 @@ import { Publisher } from './publisher.ts';
 import { createRestDiscovery } from './rest.ts';
 import { startServers } from './servers.ts';
 import { countsOf, dumpConfiguration, summariseSnapshot } from './summary.ts';
+import { followTlsFiles } from './tls-files.ts';
 
 /** Running streams get this long to end by themselves at shutdown. */
 const SHUTDOWN_GRACE_MS = 2_000;
@@ -100,16 +102,19 @@ async function serveUntil(
     signal,
   });
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
+  const admit = createAdmission({ snapshot: () => publisher.snapshot, now: host.now });
+  const tlsFiles = config.tls === undefined ? undefined : await followTlsFiles(config.tls, loggers.main, signal);
   const rest = createRestDiscovery({
     source: publisher,
     cached: config.discoveryCache,
+    admit,
     observe: feedback.observe,
     onCacheRead: metrics.cacheRead,
     signal,
   });
   const servers = await startServers({
     config,
-    methods: createAdsMethods({ source: publisher, observe: feedback.observe, logger: loggers.ads, signal }),
+    methods: createAdsMethods({ source: publisher, admit, observe: feedback.observe, logger: loggers.ads, signal }),
     pages: pagesHandler({
       rest: rest.handle,
       debug: debugHandler({
@@ -121,6 +126,7 @@ async function serveUntil(
       waitingFor: pipeline.inputs.waitingFor,
     }),
     monitoring: monitoringHandler(metrics, () => metrics.snapshot(countsOf(publisher.snapshot))),
+    tls: tlsFiles?.value,
     logger: loggers.main,
   });
   try {

@@ -1,4 +1,4 @@
-import type { ConfigSource, Grain, ProxyNode, ResourceSet, TypeUrl } from '../delivery/ports.ts';
+import type { Change, ConfigSource, Grain, ProxyNode, ResourceSet, TypeUrl } from '../delivery/ports.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 
@@ -10,7 +10,7 @@ export interface Translator {
 /** Holds the snapshot in force and tells delivery of new ones. */
 export class Publisher implements ConfigSource {
   readonly #translator: Translator;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(change: Change) => void>();
   #snapshot: Snapshot | undefined;
   #sequence = 0;
 
@@ -29,7 +29,16 @@ export class Publisher implements ConfigSource {
   publish(snapshot: Snapshot): void {
     this.#snapshot = snapshot;
     this.#sequence += 1;
-    for (const listener of this.#listeners) listener();
+    this.#tell('snapshot');
+  }
+
+  /** Sends every proxy everything again. */
+  resend(): void {
+    if (this.#snapshot !== undefined) this.#tell('resend');
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) listener(change);
   }
 
   resources(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet {
@@ -37,7 +46,7 @@ export class Publisher implements ConfigSource {
     return this.#translator.resources(this.#snapshot, node, typeUrl, grain);
   }
 
-  onChange(listener: () => void): () => void {
+  onChange(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

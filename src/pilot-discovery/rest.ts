@@ -7,6 +7,7 @@ import { AnswerCache, type CacheRead, type CacheStats } from '../delivery/rest-c
 import type { HttpHandler } from '../io/http/types.ts';
 import { decodeResource } from '../xds/decode.ts';
 import { createPolledResources } from '../xds/polled.ts';
+import type { Admission } from './admission.ts';
 import { createPolledSource } from './polled-source.ts';
 
 const SWEEP_MS = 10_000;
@@ -22,12 +23,13 @@ export interface RestDiscovery {
 export interface RestOptions {
   readonly source: ConfigSource;
   readonly cached: boolean;
+  readonly admit: Admission;
   readonly observe: (event: DeliveryEvent) => void;
   readonly onCacheRead: (read: CacheRead) => void;
   readonly signal: AbortSignal;
 }
 
-export function createRestDiscovery({ source, cached, observe, onCacheRead, signal }: RestOptions): RestDiscovery {
+export function createRestDiscovery({ source, cached, admit, observe, onCacheRead, signal }: RestOptions): RestDiscovery {
   const proxies = new PollingProxies({ observe, now: () => performance.now() });
   const sweeping = setInterval(() => proxies.sweep(), SWEEP_MS);
   signal.addEventListener('abort', () => clearInterval(sweeping), { once: true });
@@ -37,6 +39,7 @@ export function createRestDiscovery({ source, cached, observe, onCacheRead, sign
     source: createPolledSource(source, polled),
     proxies,
     toJson: decodeResource,
+    admit: ({ remoteAddress: address, certificate }, node) => admit(node, { address, certificate }),
     ...(cache === undefined ? {} : { cache }),
   });
   return { handle, cacheStats: () => cache?.stats() };

@@ -1,16 +1,20 @@
+import type { Socket } from 'node:net';
 import { createGrpcServer } from '../io/grpc/server.ts';
+import { createTlsServer } from '../io/grpc/tls.ts';
 import type { GrpcServer, Method } from '../io/grpc/types.ts';
 import { createHttpServer } from '../io/http/server.ts';
 import type { HttpHandler, HttpServer } from '../io/http/types.ts';
 import type { Logger } from '../io/log/logger.ts';
-import { listenMultiplexed } from '../io/net/multiplex.ts';
+import { handOver, listenMultiplexed, type MultiplexedServer, type Protocols } from '../io/net/multiplex.ts';
 import { seconds } from '../lib/duration.ts';
 import type { DiscoveryConfig } from './config.ts';
+import type { TlsMaterial } from './tls-files.ts';
 
 /** Proxies keep one connection each for a long time, so the limit is that of one server's share of a large mesh. */
 const MAX_STREAMS_PER_CONNECTION = 2_048;
 /** A client must say what it speaks within this. */
 const HELLO_TIMEOUT = seconds(10);
+const HANDSHAKE_TIMEOUT = seconds(10);
 
 export interface Servers {
   /** Starts to serve discovery; until then only the pages answer. */
@@ -24,37 +28,55 @@ export interface ServerOptions {
   readonly methods: readonly Method[];
   readonly pages: HttpHandler;
   readonly monitoring: HttpHandler;
+  /** Undefined: TLS is not served. */
+  readonly tls: (() => TlsMaterial) | undefined;
   readonly logger: Logger;
 }
 
 /** Listens on the HTTP and the monitoring port. Rejects with a MeshError naming the address that cannot be had. */
-export async function startServers({ config, methods, pages, monitoring, logger }: ServerOptions): Promise<Servers> {
+export async function startServers({ config, methods, pages, monitoring, tls, logger }: ServerOptions): Promise<Servers> {
   const grpc: GrpcServer = createGrpcServer({ methods, maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION }, logger);
   const onError = (error: Error, request: { readonly path: string }): void =>
     logger.error('page failed', { path: request.path, error: error.message });
   const http: HttpServer = createHttpServer({ handle: pages, onError });
   const monitor: HttpServer = createHttpServer({ handle: monitoring, onError });
   let serving = false;
+  let grpcPort: MultiplexedServer | undefined;
 
-  const port = await listenMultiplexed(
-    config.http,
-    {
-      http1: (socket) => http.accept(socket),
-      // A proxy that comes before the configuration has been read tries again by itself.
-      http2: (socket) => (serving ? grpc.accept(socket) : socket.destroy()),
-    },
-    HELLO_TIMEOUT,
-  );
+  // A proxy that comes before the configuration has been read tries again by itself.
+  const http2 = (socket: Socket): void => (serving ? grpc.accept(socket) : void socket.destroy());
+  const http1 = (socket: Socket): void => http.accept(socket);
+  const secured = (inner: Protocols): Protocols => ({ ...inner, tls: securely(inner, tls, logger) });
+  const httpPort = await listenMultiplexed(config.http, secured({ http1, http2 }), HELLO_TIMEOUT);
   await monitor.listen(config.monitoring);
 
   return {
     async serveDiscovery() {
-      await grpc.listen(config.grpc);
+      grpcPort = await listenMultiplexed(config.grpc, secured({ http2 }), HELLO_TIMEOUT);
       serving = true;
-      logger.info('serving discovery', { grpc: grpc.port, http: port.port, monitoring: monitor.port });
+      const ports = { grpc: grpcPort.port, http: httpPort.port, monitoring: monitor.port };
+      logger.info('serving discovery', { ...ports, tls: tls !== undefined });
     },
     async close(graceMs) {
-      await Promise.all([port.close(), grpc.close(graceMs), http.close(graceMs), monitor.close(graceMs)]);
+      const ports = [httpPort.close(), grpcPort?.close()];
+      await Promise.all([...ports, grpc.close(graceMs), http.close(graceMs), monitor.close(graceMs)]);
     },
   };
+}
+
+/** Takes a connection through its TLS handshake to the protocol that is spoken within. */
+function securely(inner: Protocols, material: ServerOptions['tls'], logger: Logger): (socket: Socket) => void {
+  if (material === undefined) {
+    return (socket) => {
+      logger.debug('a client speaks TLS, which is not served: there are no certificate files', { peer: socket.remoteAddress });
+      socket.destroy();
+    };
+  }
+  const options = {
+    certificate: () => ({ keyPem: material().keyPair.keyPem.reveal(), chainPem: material().keyPair.certChainPem }),
+    clientRoots: () => material().rootsPem,
+  };
+  const take = (socket: Socket): void => handOver(socket, inner, HELLO_TIMEOUT);
+  const server = createTlsServer(options, HANDSHAKE_TIMEOUT, take, logger, ['h2', 'http/1.1']);
+  return (socket) => void server.emit('connection', socket);
 }

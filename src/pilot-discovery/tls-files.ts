@@ -55,6 +55,7 @@ export function followTlsFiles(files: TlsFiles, logger: Logger, signal: AbortSig
 function rootProblems(pem: string, file: string): readonly Problem[] {
   const roots = parseCertificateChain(pem);
   if (!roots.ok) return roots.problems.map((problem) => ({ ...problem, file }));
+  if (roots.value.length === 0) return [{ path: '', file, message: 'has no certificate' }];
   return roots.value.flatMap((root) => caProblems(root, 0)).map((problem) => ({ ...problem, file }));
 }
 

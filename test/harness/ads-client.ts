@@ -20,8 +20,14 @@ export class DiscoveryClient<Req, Res> {
   /** The status the stream ended with. */
   readonly ended: Promise<{ readonly code: number; readonly details: string }>;
 
-  constructor(port: number, path: string, request: Codec<Req>, response: Codec<Res>) {
-    this.#client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
+  constructor(
+    port: number,
+    path: string,
+    request: Codec<Req>,
+    response: Codec<Res>,
+    credentials: grpc.ChannelCredentials = grpc.credentials.createInsecure(),
+  ) {
+    this.#client = new grpc.Client(`127.0.0.1:${port}`, credentials, {
       'grpc.use_local_subchannel_pool': 1,
     });
     this.#call = this.#client.makeBidiStreamRequest(
@@ -77,12 +83,17 @@ export function sotwClient(port: number, path = `${ADS}/StreamAggregatedResource
   return new DiscoveryClient<DiscoveryRequest, DiscoveryResponse>(port, path, DiscoveryRequest, DiscoveryResponse);
 }
 
-export function deltaClient(port: number, path = `${ADS}/DeltaAggregatedResources`) {
+export function deltaClient(
+  port: number,
+  path = `${ADS}/DeltaAggregatedResources`,
+  credentials: grpc.ChannelCredentials = grpc.credentials.createInsecure(),
+) {
   return new DiscoveryClient<DeltaDiscoveryRequest, DeltaDiscoveryResponse>(
     port,
     path,
     DeltaDiscoveryRequest,
     DeltaDiscoveryResponse,
+    credentials,
   );
 }
 

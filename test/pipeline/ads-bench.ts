@@ -37,7 +37,7 @@ export class AdsBench {
       for (const check of this.#waiting) check();
     };
     this.server = createGrpcServer(
-      { methods: createAdsMethods({ source: this.source, observe, logger: silentLogger, ...options }) },
+      { methods: createAdsMethods({ source: this.source, observe, admit: () => {}, logger: silentLogger, ...options }) },
       silentLogger,
     );
     await this.server.listen({ host: '127.0.0.1', port });

@@ -158,7 +158,7 @@ describe('pilot-discovery at start', () => {
     const dir = mkdtempSync(join(tmpdir(), 'mesh-discovery-'));
     const first = await DiscoveryProcess.start({ orchconfig: dir });
     const ports = { grpc: first.ports.grpc, http: await freePort(), monitoring: await freePort() };
-    expect(await failure({ orchconfig: dir }, ports)).to.include(`127.0.0.1:${ports.grpc}: something listens there already`);
+    expect(await failure({ orchconfig: dir }, ports)).to.include(`127.0.0.1:${ports.grpc}: the address is in use`);
     await first.stop();
     rmSync(dir, { recursive: true });
   });

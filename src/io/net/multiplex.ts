@@ -38,7 +38,7 @@ export async function listenMultiplexed(
   helloTimeout: Duration,
 ): Promise<MultiplexedServer> {
   const waiting = new Set<Socket>();
-  const server = createServer((socket) => {
+  const server = createServer({ noDelay: true }, (socket) => {
     waiting.add(socket);
     handOver(socket, protocols, helloTimeout, () => waiting.delete(socket));
   });
