@@ -97,6 +97,8 @@ containers:
     valueFrom:
       fieldRef:
         fieldPath: spec.serviceAccountName
+  - name: TRUST_DOMAIN
+    value: {{ mesh.trustDomain }}
   - name: MESH_META_INTERCEPTION_MODE
     value: {{ settings.interceptionMode }}
   ports:

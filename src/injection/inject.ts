@@ -9,6 +9,7 @@ import { diff, type JsonPatch } from './patch.ts';
 import { annotationsOf, labelsOf, type NamedItem, type PodManifest, type PodSpec, requirePod } from './pod.ts';
 import { type Settings, settingsForPod } from './settings.ts';
 import { parseStatus, withoutInjected } from './status.ts';
+import { moveToStatusPort, restoreFromStatusPort } from './status-port.ts';
 import { type CompiledTemplate, compileTemplate } from './template.ts';
 
 /** Everything that injection into any pod needs; made once per configuration, since compiling the template costs most. */
@@ -57,7 +58,8 @@ export function injectPod(manifest: unknown, namespace: PodNamespace, context: I
   const overlay = readOverlay(context.template.render(variables(original, namespace, settings, context)));
   const lists = withPullSecrets(overlay.lists, original, context.config.imagePullSecrets);
   refuseCollisions(original, lists, title);
-  const injected = addSidecar(original, { ...overlay, lists }, context.names, context.version);
+  const joined = moveToStatusPort(original, lists, settings);
+  const injected = addSidecar(joined.pod, { ...overlay, lists: joined.lists }, context.names, context.version);
   return { type: 'injected', pod: injected, patch: diff(pod, injected), reason: decision.reason };
 }
 
@@ -70,7 +72,8 @@ function describePod(pod: PodManifest, namespace: PodNamespace): string {
 function withoutEarlier(pod: PodManifest, names: Names, title: string): PodManifest {
   const text = annotationsOf(pod)[names.statusAnnotation];
   if (text === undefined) return pod;
-  return withoutInjected(pod, parseStatus(text, `${title}: annotation ${names.statusAnnotation}`));
+  const status = parseStatus(text, `${title}: annotation ${names.statusAnnotation}`);
+  return withoutInjected(restoreFromStatusPort(pod), status);
 }
 
 function checkedSettings(pod: PodManifest, context: InjectionContext, title: string): Settings {

@@ -43,6 +43,8 @@ const SETTINGS = {
   includeInboundPorts: spec('traffic', '*', portList('or *')),
   excludeInboundPorts: spec('traffic', '', portList('only')),
   excludeOutboundPorts: spec('traffic', '', portList('only')),
+  rewriteAppHTTPProbers: spec('sidecar', 'true', oneOf(['true', 'false'])),
+  mergeMetrics: spec('sidecar', 'true', oneOf(['true', 'false'])),
 } satisfies Record<string, SettingSpec>;
 
 export type SettingName = keyof typeof SETTINGS;

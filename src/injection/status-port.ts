@@ -1,0 +1,88 @@
+/** What others ask of the application directly, and the sidecar's status port answers in its place: probes and statistics. */
+import { type MovedProbes, moveProbes, restoreProbes } from './app-probes.ts';
+import { type MovedScrape, moveScrape, restoreScrape } from './app-scrape.ts';
+import type { SidecarOverlay } from './overlay.ts';
+import { annotationsOf, type NamedItem, type PodManifest } from './pod.ts';
+import type { Settings } from './settings.ts';
+import { isRecord, isRecordList } from './shape.ts';
+
+const PROXY = 'mesh-proxy';
+const PROBES_VARIABLE = 'MESH_APP_PROBES';
+const SCRAPE_VARIABLE = 'MESH_APP_SCRAPE';
+/** Of the agent's flag. */
+const DEFAULT_STATUS_PORT = 15020;
+
+export interface Joined {
+  readonly pod: PodManifest;
+  readonly lists: SidecarOverlay['lists'];
+}
+
+/**
+ * Moves probes and scraping of the pod to the status port of the sidecar that is about to be added, and tells the sidecar what
+ * they were. A template whose proxy has no status port gets none of it.
+ */
+export function moveToStatusPort(pod: PodManifest, lists: SidecarOverlay['lists'], settings: Settings): Joined {
+  const proxy = lists.containers.find(({ name }) => name === PROXY);
+  const port = proxy === undefined ? 0 : statusPortOf(proxy);
+  if (proxy === undefined || port === 0) return { pod, lists };
+  const probes = settings.rewriteAppHTTPProbers === 'true' ? moveProbes(pod.spec, port) : { spec: pod.spec, moved: {} };
+  const scrape =
+    settings.mergeMetrics === 'true'
+      ? moveScrape(annotationsOf(pod), port)
+      : { annotations: annotationsOf(pod), moved: undefined };
+  const variables = [
+    ...(Object.keys(probes.moved).length === 0 ? [] : [{ name: PROBES_VARIABLE, value: JSON.stringify(probes.moved) }]),
+    ...(scrape.moved === undefined ? [] : [{ name: SCRAPE_VARIABLE, value: JSON.stringify(scrape.moved) }]),
+  ];
+  const told = { ...proxy, env: [...environmentOf(proxy), ...variables] };
+  return {
+    pod: { ...pod, metadata: { ...pod.metadata, annotations: scrape.annotations }, spec: probes.spec },
+    lists:
+      variables.length === 0
+        ? lists
+        : { ...lists, containers: lists.containers.map((container) => (container === proxy ? told : container)) },
+  };
+}
+
+/** The pod with probes and scraping as they were before `moveToStatusPort`, as far as its sidecar tells. */
+export function restoreFromStatusPort(pod: PodManifest): PodManifest {
+  const proxy = pod.spec.containers.find(({ name }) => name === PROXY);
+  if (proxy === undefined) return pod;
+  const probes = variableOf(proxy, PROBES_VARIABLE);
+  const scrape = variableOf(proxy, SCRAPE_VARIABLE);
+  const annotations = restoreScrape(annotationsOf(pod), statusPortOf(proxy), isMovedScrape(scrape) ? scrape : undefined);
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations },
+    spec: isMovedProbes(probes) ? restoreProbes(pod.spec, probes) : pod.spec,
+  };
+}
+
+function statusPortOf(proxy: NamedItem): number {
+  const { args } = proxy;
+  const words = Array.isArray(args) ? args.map(String) : [];
+  const at = words.findIndex((word) => word === '--statusPort' || word.startsWith('--statusPort='));
+  if (at < 0) return DEFAULT_STATUS_PORT;
+  const text = words[at] === '--statusPort' ? (words[at + 1] ?? '') : (words[at] ?? '').slice('--statusPort='.length);
+  return /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
+}
+
+function environmentOf(container: NamedItem): readonly Readonly<Record<string, unknown>>[] {
+  const env = container['env'] ?? [];
+  return isRecordList(env) ? env : [];
+}
+
+/** The JSON of a variable; undefined when there is none, or when it is none of injection's. */
+function variableOf(container: NamedItem, name: string): unknown {
+  const value = environmentOf(container).find((variable) => variable['name'] === name)?.['value'];
+  try {
+    return typeof value === 'string' ? JSON.parse(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isMovedProbes = (value: unknown): value is MovedProbes => isRecord(value) && Object.values(value).every(isRecord);
+
+const isMovedScrape = (value: unknown): value is MovedScrape =>
+  isRecord(value) && typeof value['port'] === 'number' && typeof value['path'] === 'string';
