@@ -36,6 +36,7 @@ const windowFrame = (stream: number, more: number): Buffer => frame(Frame.WINDOW
 const fieldFrame = (stream: number, fields: readonly (readonly [string, string])[]): Buffer =>
   frame(Frame.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, stream, hpack(fields));
 const isSettings = ({ type, flags }: ReceivedFrame): boolean => type === Frame.SETTINGS && flags === Flag.NONE;
+const isPingAnswer = ({ type, flags }: ReceivedFrame): boolean => type === Frame.PING && flags === Flag.ACK;
 const isReset = ({ type }: ReceivedFrame): boolean => type === Frame.RST_STREAM;
 
 /** A header block over as many frames as it needs. */
@@ -107,6 +108,14 @@ describe('gRPC server under attack', () => {
     const connection = await RawConnection.open(port, hello);
     bench.later(() => connection.destroy());
     return connection;
+  }
+
+  /** Resolves when the server has seen everything that was sent. */
+  async function roundTrip(connection: RawConnection): Promise<void> {
+    const answers = () => connection.frames.filter(isPingAnswer).length;
+    const before = answers();
+    await connection.write(pingFrame());
+    await connection.first(() => answers() > before);
   }
 
   async function flood(connection: RawConnection, first: Buffer, frames: (n: number) => Buffer): Promise<void> {
@@ -225,7 +234,11 @@ describe('gRPC server under attack', () => {
     );
     const refused = await connection.first(({ type, flags }) => type === Frame.HEADERS && (flags & Flag.END_STREAM) !== 0);
     expect(refused?.stream).to.equal(id(16));
-    await connection.write(resetFrame(id(0)), openFrame(id(17), CHAT), dataFrame(id(17), framed(Buffer.alloc(1_000))));
+    await connection.write(resetFrame(id(0)));
+    await roundTrip(connection);
+    await connection.write(openFrame(id(17), CHAT), dataFrame(id(17), unfinished));
+    await roundTrip(connection);
+    await connection.write(dataFrame(id(17), Buffer.alloc(5)));
     const answered = await connection.first(({ type, stream }) => type === Frame.DATA && stream === id(17));
     expect(answered).to.not.equal(undefined);
   });

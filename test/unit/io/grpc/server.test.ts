@@ -210,6 +210,25 @@ describe('gRPC server', () => {
       expect((await ask('short', 'gzip')).body).to.deep.equal(framed('short'));
     });
 
+    it('sends what a handler wrote without waiting, compressed or not', async () => {
+      const words = ['long '.repeat(1000), 'short', 'long again '.repeat(1000)];
+      const hasty: Method = {
+        type: 'stream',
+        path: CHAT,
+        async handle(stream) {
+          for (const word of words) void stream.write([Buffer.from(word)]);
+        },
+      };
+      const server = await bench.serve({ methods: [hasty] });
+      for (const compression of [0, 2]) {
+        const stream = bidi(bench.client(server, undefined, { 'grpc.default_compression_algorithm': compression }), CHAT);
+        stream.end();
+        const answers: string[] = [];
+        for await (const answer of stream) answers.push(String(answer));
+        expect(answers).to.deep.equal(words);
+      }
+    });
+
     it('serves a client that does not ask for trailers', async () => {
       const server = await bench.serve({ methods: [echo] });
       const stream = bench.http2(server).request({ ':method': 'POST', 'content-type': 'application/grpc', ':path': ECHO });
