@@ -1,4 +1,5 @@
 import type { Parsed, Problem } from '../lib/errors.ts';
+import { suggestion } from '../lib/nearest.ts';
 import { readWords, type Words } from './argv.ts';
 import type { ArgSpec, FlagSpec, FlagTable, Invocation, OptionsOf } from './table.ts';
 import { type FlagValue, parseFlagValue } from './values.ts';
@@ -71,6 +72,6 @@ function checkArgs(specs: readonly ArgSpec[], args: readonly string[]): Problem[
   return specs.flatMap((spec, index) => {
     const arg = args[index];
     if (arg === undefined || spec.options === undefined || spec.options.includes(arg)) return [];
-    return [{ path: spec.name, message: `"${arg}" is not one of ${spec.options.join(', ')}` }];
+    return [{ path: spec.name, message: `"${arg}" is not one of ${spec.options.join(', ')}${suggestion(arg, spec.options)}` }];
   });
 }

@@ -3,6 +3,20 @@ import { ORCHESTRATOR_KIND, REFUSED_REGISTRY_KINDS, REGISTRY_KINDS } from '../fl
 import { flagTable } from '../flags/table.ts';
 import { seconds } from '../lib/duration.ts';
 
+/** What `pilot-agent debug` prints. */
+export const CONFIGURATION_TYPES = [
+  'all',
+  'bootstrap',
+  'static',
+  'clusters',
+  'endpoints',
+  'listeners',
+  'routes',
+  'secrets',
+  'stats',
+] as const;
+export type ConfigurationType = (typeof CONFIGURATION_TYPES)[number];
+
 /** The flags of `pilot-agent debug`. */
 export const debugFlags = flagTable({
   ...loggingFlags,

@@ -4,13 +4,15 @@ import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { createLogging } from '../io/log/winston.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
+import { suggestion } from '../lib/nearest.ts';
 import { buildInfo } from '../lib/version.ts';
 import { adminAt } from './admin.ts';
 import { runAgent } from './agent.ts';
 import { systemClock } from './clock.ts';
 import { resolveProxyConfig } from './config.ts';
-import { dumpConfiguration } from './debug.ts';
-import { type DebugFlags, type ProxyFlags, proxyFlags } from './flags.ts';
+import { printViews } from './debug/print.ts';
+import { viewsOf } from './debug/views.ts';
+import { CONFIGURATION_TYPES, type DebugFlags, type ProxyFlags } from './flags.ts';
 import { parsePodLabels } from './pod-info.ts';
 
 /** Where the sidecar has the pod's labels, from the downward API. */
@@ -38,10 +40,24 @@ export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): 
   }
 }
 
-/** `pilot-agent debug <configuration-type>`: prints a part of the configuration of the proxy in this network namespace. */
-export async function runDebug(invocation: Invocation<DebugFlags>, host: Host): Promise<number> {
-  const [type = 'all'] = invocation.args;
-  host.stdout.write(await dumpConfiguration(type, adminAt(proxyFlags.proxyAdminPort.default)));
+/**
+ * `pilot-agent debug <configuration-type>`: prints a part of the configuration of the proxy in this network namespace.
+ * @throws MeshError `usage` for a type that there is not, `unavailable` when no proxy answers
+ */
+export async function runDebug({ args, options }: Invocation<DebugFlags>, host: Host): Promise<number> {
+  const [given = ''] = args;
+  const type = CONFIGURATION_TYPES.find((each) => each === given);
+  if (type === undefined)
+    throw new MeshError(
+      'usage',
+      `"${given}" is not one of ${CONFIGURATION_TYPES.join(', ')}${suggestion(given, CONFIGURATION_TYPES)}`,
+    );
+  const views = await viewsOf(type, adminAt(options.proxyAdminPort), host.now()).catch((thrown: unknown) => {
+    const { code, message } = MeshError.from(thrown);
+    const hint = 'is a proxy running in this network namespace? --proxyAdminPort names another port';
+    throw code === 'unavailable' ? new MeshError(code, `${message}; ${hint}`, thrown) : thrown;
+  });
+  host.stdout.write(printViews(views, options.output));
   return 0;
 }
 

@@ -1,5 +1,6 @@
 import { MeshError } from '../lib/errors.ts';
 import type { Admin } from './admin.ts';
+import { field, items } from './json-value.ts';
 
 /** Whether the workload may get traffic, and if not, why. */
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
@@ -28,13 +29,6 @@ export async function proxyReadiness(admin: Admin, inboundPort: number): Promise
 }
 
 const notReady = (reason: string): Readiness => ({ ready: false, reason });
-
-interface Fields {
-  readonly [name: string]: unknown;
-}
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-const field = (value: unknown, name: string): unknown => (isFields(value) ? value[name] : undefined);
-const items = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Counters and gauges of `/stats?format=json`; histograms have no single value and are left out. */
 export function readStats(text: string): ReadonlyMap<string, number> {

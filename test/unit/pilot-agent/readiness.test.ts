@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { MeshError } from '../../../src/lib/errors.ts';
 import type { Admin } from '../../../src/pilot-agent/admin.ts';
-import { dumpConfiguration } from '../../../src/pilot-agent/debug.ts';
 import { proxyReadiness } from '../../../src/pilot-agent/readiness.ts';
 
 const READY: Readonly<Record<string, number>> = {
@@ -19,11 +18,6 @@ function fakeAdmin(statistics: Readonly<Record<string, number>>, ports: readonly
       listener_statuses: ports.map((port) => ({
         name: `l${port}`,
         local_address: { socket_address: { address: '0.0.0.0', port_value: port } },
-      })),
-    },
-    '/config_dump': {
-      configs: ['Bootstrap', 'Clusters', 'Listeners', 'Secrets'].map((name) => ({
-        '@type': `type.googleapis.com/envoy.admin.v3.${name}ConfigDump`,
       })),
     },
   };
@@ -51,25 +45,5 @@ describe('readiness of the proxy', () => {
   it('is false when the proxy does not answer', async () => {
     const dead = { get: () => Promise.reject(new MeshError('unavailable', 'nobody there')), post: () => Promise.reject() };
     expect(await proxyReadiness(dead, 15006)).to.deep.equal({ ready: false, reason: 'nobody there' });
-  });
-});
-
-describe('pilot-agent debug', () => {
-  const types = async (type: string): Promise<unknown> =>
-    JSON.parse(await dumpConfiguration(type, fakeAdmin(READY, []))).configs.map((config: { '@type': string }) =>
-      config['@type'].split('.').at(-1),
-    );
-
-  it('prints a part, and never the secrets', async () => {
-    expect(await types('clusters')).to.deep.equal(['ClustersConfigDump']);
-    expect(await types('static')).to.deep.equal(['BootstrapConfigDump']);
-    expect(await types('all')).to.deep.equal(['BootstrapConfigDump', 'ClustersConfigDump', 'ListenersConfigDump']);
-  });
-
-  it('names the types there are', async () => {
-    const failure = await dumpConfiguration('endpoint', fakeAdmin(READY, [])).catch(MeshError.from);
-    expect(String(failure)).to.contain(
-      '"endpoint" is not a configuration type; there are all, static, clusters, listeners, routes',
-    );
   });
 });
