@@ -1,6 +1,6 @@
 /** Incremental xDS: every response holds what changed. https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#incremental-xds */
 import { type Asked, type DeltaFrame, type Frames, responseHead } from './frames.ts';
-import { ALL, type Interest } from './interest.ts';
+import { ALL, collectionOf, type Interest } from './interest.ts';
 import type { NamePool, NameSet } from './name-set.ts';
 import type { ResourceSet, TypeUrl } from './ports.ts';
 import type { DeltaRequest } from './request.ts';
@@ -18,6 +18,7 @@ interface Flight {
   readonly nonce: string;
   readonly version: string;
   readonly heldBefore: ResourceSet | undefined;
+  readonly contents: Contents;
   /** Only names that were asked for, of a version that was rejected as a whole. */
   readonly partial: boolean;
 }
@@ -38,6 +39,8 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
   #asked: NameSet;
   /** Names whose parent was sent anew: whatever the client said to hold of them, it has dropped. */
   #renewed: NameSet;
+  /** Names in a response that was rejected as a whole: the client may have taken some of it over, and some not. */
+  #doubtful: NameSet;
   #answered: Interest;
   /** The set that the client's resources are those of; undefined before the first response. */
   #held: ResourceSet | undefined;
@@ -56,6 +59,7 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     this.#names = pool.empty;
     this.#asked = pool.empty;
     this.#renewed = pool.empty;
+    this.#doubtful = pool.empty;
     this.#answered = { type: 'names', names: pool.empty };
   }
 
@@ -82,6 +86,7 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     const rejected = set.version === this.#rejectedVersion;
     const interest = this.#interest(parent);
     const frame = this.#frameFor(set, interest, rejected);
+    if (!rejected) this.#doubtful = this.#pool.empty;
     const silent = frame === undefined || (isEmpty(frame) && !this.#mustOpen(first));
     const heldBefore = this.#held;
     if (!rejected) this.#held = set;
@@ -90,7 +95,7 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     this.#renewed = this.#pool.empty;
     this.#resumed = undefined;
     if (silent) return undefined;
-    this.#flight = { nonce, version: set.version, heldBefore, partial: rejected };
+    this.#flight = { nonce, version: set.version, heldBefore, contents: frame.contents, partial: rejected };
     return {
       version: set.version,
       nonce,
@@ -133,6 +138,11 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
     return { type: this.#naming === 'resources' ? 'names' : 'collections', names };
   }
 
+  #namesOf({ sent, removed }: Contents): NameSet {
+    const names = [...sent, ...removed];
+    return this.#pool.of(this.#naming === 'resources' ? names : names.map(collectionOf));
+  }
+
   #frameFor(set: ResourceSet, interest: Interest, rejected: boolean): DeltaFrame | undefined {
     const held = this.#held;
     if (held === undefined) {
@@ -141,9 +151,10 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
       }
       return this.#frames.delta(this.#frames.nothing(this.typeUrl), set, interest, this.#askedFor(this.#names));
     }
-    if (this.#asked.names.size === 0 && (rejected || held === set || held.version === set.version)) return undefined;
+    const asked = rejected ? this.#asked : this.#pool.union(this.#asked, this.#doubtful);
+    if (asked.names.size === 0 && (rejected || held === set || held.version === set.version)) return undefined;
     // What was rejected is not sent again, but other names are still answered for.
-    return this.#frames.delta(rejected ? set : held, set, interest, this.#askedFor(this.#asked));
+    return this.#frames.delta(rejected ? set : held, set, interest, this.#askedFor(asked));
   }
 
   /** The first response to a wildcard is sent even when empty: the client waits to learn that there is nothing. */
@@ -189,8 +200,9 @@ export class DeltaSubscription implements Subscription<DeltaRequest> {
       return { type: 'acked' };
     }
     this.#rejectedVersion = flight.version;
-    // Part of the response may have been good: with the next change all of it is sent again.
+    // Part of the response may have been good: with the next change all of it is sent again, be it a return to what was before.
     this.#held = flight.heldBefore ?? this.#frames.nothing(this.typeUrl);
+    this.#doubtful = this.#pool.union(this.#doubtful, this.#namesOf(flight.contents));
     return { type: 'nacked', message: request.rejection };
   }
 }

@@ -33,6 +33,7 @@ export function covers(interest: Interest, name: string): boolean {
   }
 }
 
-function collectionOf(name: string): string {
+/** `<collection>/<rest>`; empty for a name without one. */
+export function collectionOf(name: string): string {
   return name.slice(0, Math.max(name.lastIndexOf('/'), 0));
 }

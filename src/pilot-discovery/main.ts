@@ -12,6 +12,7 @@ import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { createTranslator } from '../xds/translate.ts';
 import { createAdmission } from './admission.ts';
 import { type DiscoveryConfig, resolveConfig } from './config.ts';
+import { createCounter } from './counts.ts';
 import { debugHandler } from './debug.ts';
 import { createFeedback } from './feedback.ts';
 import type { DiscoveryFlags } from './flags.ts';
@@ -23,11 +24,13 @@ import { Proxies } from './proxies.ts';
 import { Publisher } from './publisher.ts';
 import { createRestDiscovery } from './rest.ts';
 import { startServers } from './servers.ts';
-import { countsOf, dumpConfiguration, summariseSnapshot } from './summary.ts';
+import { dumpConfiguration, dumpResources, summarisePush, summariseSnapshot } from './summary.ts';
 import { followTlsFiles } from './tls-files.ts';
 
 /** Running streams get this long to end by themselves at shutdown. */
 const SHUTDOWN_GRACE_MS = 2_000;
+/** How often unanswered pushes are looked for. */
+const CHECK_MS = 5_000;
 
 /** Serves until the host's signal; gives the exit code. */
 export async function run(invocation: Invocation<DiscoveryFlags>, host: Host): Promise<number> {
@@ -86,10 +89,20 @@ async function serveUntil(
   host: Host,
   loggers: Loggers,
 ): Promise<void> {
-  const publisher = new Publisher(createTranslator({ hash: (bytes) => hash('sha1', bytes, 'base64url') }));
+  const translator = createTranslator({ hash: (bytes) => hash('sha1', bytes, 'base64url') });
+  const publisher = new Publisher(translator);
   const proxies = new Proxies(host.now);
   const metrics = createMetrics(shortVersion(buildInfo));
-  const feedback = createFeedback(publisher, proxies, metrics, loggers.ads);
+  const feedback = createFeedback({
+    publisher,
+    proxies,
+    metrics,
+    logger: loggers.ads,
+    now: host.now,
+    onRejections: () => {},
+  });
+  const checking = setInterval(feedback.check, CHECK_MS);
+  signal.addEventListener('abort', () => clearInterval(checking), { once: true });
   const pipeline = await createPipeline({
     config,
     registryStore: stores.registry,
@@ -112,6 +125,15 @@ async function serveUntil(
     onCacheRead: metrics.cacheRead,
     signal,
   });
+  const summarySources = {
+    publisher,
+    proxies,
+    problems,
+    translationProblems: translator.problems,
+    rejections: () => feedback.rejected.list(),
+    pushedAt: feedback.pushedAt,
+  };
+  const countsOf = createCounter();
   const servers = await startServers({
     config,
     methods: createAdsMethods({ source: publisher, admit, observe: feedback.observe, logger: loggers.ads, signal }),
@@ -119,8 +141,12 @@ async function serveUntil(
       rest: rest.handle,
       debug: debugHandler({
         proxies,
-        snapshot: () => summariseSnapshot(publisher, problems()),
+        snapshot: () => publisher.snapshot,
+        summary: () => summariseSnapshot(summarySources),
+        pushStatus: () => summarisePush(summarySources),
         configDump: (proxy) => dumpConfiguration(publisher, proxy.node),
+        resources: (node, typeUrl) => dumpResources(publisher, node, typeUrl),
+        push: () => publisher.resend(),
         cacheStats: rest.cacheStats,
       }),
       waitingFor: pipeline.inputs.waitingFor,

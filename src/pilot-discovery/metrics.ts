@@ -1,19 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryEvent } from '../delivery/ports.ts';
 import type { CacheRead } from '../delivery/rest-cache.ts';
-import { METRIC_NAMES, RESOURCE_TYPE_NAMES, type ResourceTypeName, resourceTypeName } from './resource-types.ts';
-
-export interface SnapshotCounts {
-  readonly services: number;
-  readonly servicesWithoutEndpoints: number;
-  readonly conflicts: number;
-}
+import type { SnapshotCounts } from './counts.ts';
+import { type MetricType, metricType } from './resource-types.ts';
 
 /** The metrics of pilot-discovery, under the names that dashboards know. */
 export interface Metrics {
   observe(event: DeliveryEvent): void;
   /** Milliseconds from the first change of a snapshot until a proxy had acknowledged it. */
   converged(ms: number): void;
+  /** A push that a proxy neither took nor refused. */
+  pushTimedOut(): void;
   snapshot(counts: SnapshotCounts): void;
   jwksFetched(success: boolean): void;
   cacheRead(read: CacheRead): void;
@@ -22,34 +19,27 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-export function createMetrics(version: string): Metrics {
-  const registers = [new Registry()];
-  const [register] = registers as [Registry];
-  collectDefaultMetrics({ register });
-  const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
-  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+const REJECTS: Readonly<Record<MetricType, string>> = {
+  cds: 'cluster',
+  eds: 'endpoint',
+  lds: 'listener',
+  rds: 'route',
+  vhds: 'virtual host',
+};
 
-  const connected = gauge('pilot_xds', 'proxies connected to this discovery server');
-  const pushes = new Counter({
-    name: 'pilot_xds_pushes',
-    help: 'responses sent, by resource type',
-    labelNames: ['type'],
-    registers,
-  });
-  const rejects = new Map<ResourceTypeName, Counter>(
-    RESOURCE_TYPE_NAMES.map((type) => [
-      type,
-      counter(`pilot_xds_${METRIC_NAMES[type]}_reject`, `${type} configurations that proxies rejected`),
-    ]),
-  );
-  const totalRejects = counter('pilot_total_xds_rejects', 'configurations that proxies rejected');
-  const writeTimeouts = counter('pilot_xds_write_timeout', 'responses that a proxy did not take in time');
-  const services = gauge('pilot_services', 'services known');
-  const withoutEndpoints = gauge('pilot_eds_no_instances', 'services without a ready endpoint');
-  const conflicts = gauge('pilot_conflict_policies', 'authentication policies that an older one at the same level overrules');
+export function createMetrics(version: string): Metrics {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  const delivery = deliveryMetrics(register);
+  const snapshot = snapshotGauges(register);
+  const registers = [register];
   const fetches = {
-    success: counter('pilot_jwks_resolver_network_fetch_success_total', 'key sets fetched'),
-    fail: counter('pilot_jwks_resolver_network_fetch_fail_total', 'key sets that could not be fetched'),
+    success: new Counter({ name: 'pilot_jwks_resolver_network_fetch_success_total', help: 'key sets fetched', registers }),
+    fail: new Counter({
+      name: 'pilot_jwks_resolver_network_fetch_fail_total',
+      help: 'key sets that could not be fetched',
+      registers,
+    }),
   };
   const cacheReads = new Counter({
     name: 'pilot_discovery_cache_reads_total',
@@ -57,14 +47,42 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['result'],
     registers,
   });
+  new Gauge({ name: 'pilot_info', help: 'build version', labelNames: ['version'], registers }).set({ version }, 1);
+  return {
+    ...delivery,
+    snapshot,
+    jwksFetched: (success) => (success ? fetches.success : fetches.fail).inc(),
+    cacheRead: (read) => cacheReads.inc({ result: read }),
+    text: () => register.metrics(),
+    contentType: register.contentType,
+  };
+}
+
+function deliveryMetrics(register: Registry): Pick<Metrics, 'observe' | 'converged' | 'pushTimedOut'> {
+  const registers = [register];
+  const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
+  const connected = new Gauge({ name: 'pilot_xds', help: 'proxies connected to this discovery server', registers });
+  const pushes = new Counter({
+    name: 'pilot_xds_pushes',
+    help: 'responses sent, by resource type',
+    labelNames: ['type'],
+    registers,
+  });
+  const rejects = new Map(
+    Object.entries(REJECTS).map(([type, noun]): [string, Counter] => [
+      type,
+      counter(`pilot_xds_${type}_reject`, `${noun} configurations that proxies rejected`),
+    ]),
+  );
+  const totalRejects = counter('pilot_total_xds_rejects', 'configurations that proxies rejected');
+  const writeTimeouts = counter('pilot_xds_write_timeout', 'responses that a proxy did not take in time');
+  const pushTimeouts = counter('pilot_xds_push_timeout', 'responses that a proxy neither acknowledged nor rejected in time');
   const convergence = new Histogram({
     name: 'pilot_proxy_convergence_time',
     help: 'seconds from a change of the configuration until a proxy had acknowledged it',
     buckets: [0.01, 0.1, 1, 3, 5, 10, 30],
     registers,
   });
-  new Gauge({ name: 'pilot_info', help: 'build version', labelNames: ['version'], registers }).set({ version }, 1);
-
   return {
     observe(event) {
       switch (event.type) {
@@ -73,12 +91,10 @@ export function createMetrics(version: string): Metrics {
         case 'disconnected':
           return connected.dec();
         case 'sent':
-          return pushes.inc({ type: metricName(event.typeUrl) });
-        case 'nacked': {
-          const name = resourceTypeName(event.typeUrl);
-          if (name !== undefined) rejects.get(name)?.inc();
+          return pushes.inc({ type: metricType(event.typeUrl) ?? 'other' });
+        case 'nacked':
+          rejects.get(metricType(event.typeUrl) ?? '')?.inc();
           return totalRejects.inc();
-        }
         case 'timed_out':
           return writeTimeouts.inc();
         case 'acked':
@@ -87,19 +103,34 @@ export function createMetrics(version: string): Metrics {
       }
     },
     converged: (ms) => convergence.observe(ms / 1_000),
-    snapshot(counts) {
-      services.set(counts.services);
-      withoutEndpoints.set(counts.servicesWithoutEndpoints);
-      conflicts.set(counts.conflicts);
-    },
-    jwksFetched: (success) => (success ? fetches.success : fetches.fail).inc(),
-    cacheRead: (read) => cacheReads.inc({ result: read }),
-    text: () => register.metrics(),
-    contentType: register.contentType,
+    pushTimedOut: () => pushTimeouts.inc(),
   };
 }
 
-function metricName(typeUrl: string): string {
-  const name = resourceTypeName(typeUrl);
-  return name === undefined ? 'other' : METRIC_NAMES[name];
+function snapshotGauges(register: Registry): Metrics['snapshot'] {
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [register] });
+  const services = gauge('pilot_services', 'services known');
+  const virtualHosts = gauge('pilot_virt_services', 'HTTP ports of services, each a virtual host of a route table');
+  const withoutEndpoints = gauge('pilot_eds_no_instances', 'services without a ready endpoint');
+  const withoutAddress = gauge('pilot_no_ip', 'pods without an address');
+  const policies = gauge(
+    'pilot_conflict_policies',
+    'problems of authentication policies, such as an older one at the same level',
+  );
+  const inbound = gauge('pilot_conflict_inbound_listener', 'workload ports that services take for HTTP and for raw TCP');
+  const outbound = 'pilot_conflict_outbound_listener';
+  const httpOverTcp = gauge(`${outbound}_http_over_current_tcp`, 'HTTP ports at the address and port of a raw TCP service');
+  const tcpOverHttp = gauge(`${outbound}_tcp_over_current_http`, 'raw TCP ports at the address and port of an HTTP service');
+  const tcpOverTcp = gauge(`${outbound}_tcp_over_current_tcp`, 'raw TCP ports at the address and port of another');
+  return (counts) => {
+    services.set(counts.services);
+    virtualHosts.set(counts.virtualHosts);
+    withoutEndpoints.set(counts.servicesWithoutEndpoints);
+    withoutAddress.set(counts.workloadsWithoutAddress);
+    policies.set(counts.policyProblems);
+    inbound.set(counts.conflicts.inbound);
+    httpOverTcp.set(counts.conflicts.outboundHttpOverTcp);
+    tcpOverHttp.set(counts.conflicts.outboundTcpOverHttp);
+    tcpOverTcp.set(counts.conflicts.outboundTcpOverTcp);
+  };
 }

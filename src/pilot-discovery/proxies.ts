@@ -2,7 +2,7 @@ import type { DeliveryEvent, ProxyNode, TypeUrl } from '../delivery/ports.ts';
 
 /** What one connected proxy has been sent of one resource type. */
 export interface TypeStatus {
-  readonly sent: { readonly version: string; readonly nonce: string } | undefined;
+  readonly sent: { readonly version: string; readonly nonce: string; readonly at: Date } | undefined;
   readonly acked: { readonly version: string; readonly nonce: string } | undefined;
   /** The last rejection, until something newer is acknowledged. */
   readonly rejected: { readonly version: string; readonly message: string } | undefined;
@@ -52,7 +52,7 @@ export class Proxies {
         });
       default:
         return this.#update(event.streamId, (entry) => {
-          entry.types.set(event.typeUrl, next(entry.types.get(event.typeUrl) ?? NOTHING, event));
+          entry.types.set(event.typeUrl, next(entry.types.get(event.typeUrl) ?? NOTHING, event, this.#now()));
         });
     }
   }
@@ -86,12 +86,15 @@ export function workloadOf(nodeId: string): string {
 
 type TypeEvent = Extract<DeliveryEvent, { readonly typeUrl: TypeUrl }>;
 
-function next(status: TypeStatus, event: TypeEvent): TypeStatus {
+function next(status: TypeStatus, event: TypeEvent, at: Date): TypeStatus {
   switch (event.type) {
     case 'sent':
-      return { ...status, sent: { version: event.version, nonce: event.nonce } };
-    case 'acked':
-      return { ...status, acked: { version: event.version, nonce: event.nonce }, rejected: undefined };
+      return { ...status, sent: { version: event.version, nonce: event.nonce, at } };
+    case 'acked': {
+      const acked = { version: event.version, nonce: event.nonce };
+      // A proxy that polls can hold a version that an earlier process sent.
+      return { sent: status.sent ?? { ...acked, at }, acked, rejected: undefined };
+    }
     case 'nacked':
       return { ...status, rejected: { version: event.version, message: event.message } };
     case 'timed_out':

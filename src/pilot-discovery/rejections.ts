@@ -1,18 +1,29 @@
 /** Which object a rejected resource comes from, so that a rejection names what its author can mend. */
 import type { ProxyNode, TypeUrl } from '../delivery/ports.ts';
-import type { AuthnPolicy } from '../model/authn-policy.ts';
 import { policiesOf } from '../model/policy-index.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { workloadOf } from './proxies.ts';
 import { TYPE_URLS } from './resource-types.ts';
 
+export interface ObjectName {
+  readonly kind: 'Service' | 'Policy' | 'MeshPolicy';
+  /** Empty for a MeshPolicy. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `Policy foo/strict`, `MeshPolicy default` */
+export function describeName({ kind, namespace, name }: ObjectName): string {
+  return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
 /**
  * The objects that decide about what a proxy rejected, most likely culprit first: those whose name stands in Envoy's message,
  * else for the inbound listener the policies that apply to the workload.
  */
-export function objectsBehind(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl, message: string): readonly string[] {
+export function objectsBehind(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl, message: string): readonly ObjectName[] {
   const services = snapshot.services.filter((service) => message.includes(service.hostname));
-  if (services.length > 0) return services.map((service) => `Service ${service.namespace}/${service.name}`);
+  if (services.length > 0) return services.map(({ namespace, name }) => ({ kind: 'Service', namespace, name }));
   if (typeUrl !== TYPE_URLS.listener || !message.includes('virtualInbound')) return [];
   const [pod = '', namespace = ''] = splitWorkload(workloadOf(node.id));
   const served = snapshot.servicesByWorkload.get(`${namespace}/${pod}`) ?? [];
@@ -20,15 +31,13 @@ export function objectsBehind(snapshot: Snapshot, node: ProxyNode, typeUrl: Type
   return [...policiesOf(snapshot.policies, namespace), ...snapshot.policies.mesh]
     .filter((policy) => policy.targets.length === 0 || policy.targets.some((target) => names.has(target.name)))
     .sort((a, b) => b.origins.length - a.origins.length)
-    .map(describePolicy);
+    .map(({ scope, namespace, name }) =>
+      scope === 'mesh' ? { kind: 'MeshPolicy', namespace: '', name } : { kind: 'Policy', namespace, name },
+    );
 }
 
 /** A pod's name may hold dots, a namespace none. */
 function splitWorkload(workload: string): readonly [string, string] {
   const dot = workload.lastIndexOf('.');
   return [workload.slice(0, dot), workload.slice(dot + 1)];
-}
-
-function describePolicy(policy: AuthnPolicy): string {
-  return policy.scope === 'mesh' ? `MeshPolicy ${policy.name}` : `Policy ${policy.namespace}/${policy.name}`;
 }

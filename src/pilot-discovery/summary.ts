@@ -1,43 +1,107 @@
-/** What the debug pages and metrics say about the configuration in force. */
-import type { ProxyNode } from '../delivery/ports.ts';
+/** What the debug pages say about the configuration in force. */
+import type { ProxyNode, TypeUrl } from '../delivery/ports.ts';
 import type { Problem } from '../lib/errors.ts';
+import type { MeshConfig } from '../model/mesh-config.ts';
+import { describeService } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { describePolicy } from '../policy/describe.ts';
 import { policyProblems } from '../policy/problems.ts';
 import { decodeResource } from '../xds/decode.ts';
-import type { SnapshotSummary } from './debug.ts';
-import type { SnapshotCounts } from './metrics.ts';
+import type { TranslationProblem } from '../xds/translate.ts';
+import type { Proxies } from './proxies.ts';
 import type { Publisher } from './publisher.ts';
+import type { Rejection } from './rejected.ts';
+import { describeName } from './rejections.ts';
 import { RESOURCE_TYPE_NAMES, TYPE_URLS } from './resource-types.ts';
 
-export function summariseSnapshot(publisher: Publisher, problems: readonly Problem[]): SnapshotSummary {
-  const { snapshot, sequence } = publisher;
-  if (snapshot === undefined) return { sequence, objects: {}, problems };
-  const policies = snapshot.inputs.policies.map((policy): [string, string] => [describePolicy(policy), policy.resourceVersion]);
-  const warnings = policyProblems(snapshot).map(({ policy, message }) => ({ path: describePolicy(policy), message }));
-  return { sequence, objects: Object.fromEntries(policies), mesh: snapshot.mesh, problems: [...problems, ...warnings] };
+export interface SnapshotSummary {
+  readonly sequence: number;
+  /** `Kind namespace/name` -> resourceVersion of everything that decides about authentication. */
+  readonly objects: Readonly<Record<string, string>>;
+  /** The mesh configuration in force. */
+  readonly mesh?: MeshConfig;
+  readonly problems: readonly Problem[];
+  readonly rejected: readonly RejectionSummary[];
 }
 
-export function countsOf(snapshot: Snapshot | undefined): SnapshotCounts {
-  if (snapshot === undefined) return { services: 0, servicesWithoutEndpoints: 0, conflicts: 0 };
-  const empty = [...snapshot.endpoints.values()].filter(
-    (groups) => !groups.some((group) => group.endpoints.some((endpoint) => endpoint.ready)),
-  );
+export interface RejectionSummary {
+  readonly type: string;
+  readonly objects: readonly string[];
+  readonly proxies: readonly string[];
+  readonly message: string;
+  readonly since: string;
+}
+
+/** The last push and what became of it. */
+export interface PushStatus {
+  readonly sequence: number;
+  readonly pushedAt: string | undefined;
+  readonly proxies: { readonly connected: number; readonly current: number };
+  readonly rejected: readonly RejectionSummary[];
+  readonly problems: readonly Problem[];
+}
+
+export interface SummarySources {
+  readonly publisher: Publisher;
+  readonly proxies: Proxies;
+  /** Of what was read. */
+  readonly problems: () => readonly Problem[];
+  readonly translationProblems: (snapshot: Snapshot) => readonly TranslationProblem[];
+  readonly rejections: () => readonly Rejection[];
+  readonly pushedAt: () => Date | undefined;
+}
+
+export function summariseSnapshot(sources: SummarySources): SnapshotSummary {
+  const { snapshot, sequence } = sources.publisher;
+  const rejected = sources.rejections().map(summariseRejection);
+  if (snapshot === undefined) return { sequence, objects: {}, problems: sources.problems(), rejected };
+  const policies = snapshot.inputs.policies.map((policy): [string, string] => [describePolicy(policy), policy.resourceVersion]);
+  const problems = allProblems(sources, snapshot);
+  return { sequence, objects: Object.fromEntries(policies), mesh: snapshot.mesh, problems, rejected };
+}
+
+export function summarisePush(sources: SummarySources): PushStatus {
+  const { snapshot, sequence } = sources.publisher;
+  const proxies = sources.proxies.list();
   return {
-    services: snapshot.services.length,
-    servicesWithoutEndpoints: empty.length,
-    conflicts: policyProblems(snapshot).length,
+    sequence,
+    pushedAt: sources.pushedAt()?.toISOString(),
+    proxies: { connected: proxies.length, current: proxies.filter((proxy) => proxy.sequence >= sequence).length },
+    rejected: sources.rejections().map(summariseRejection),
+    problems: snapshot === undefined ? sources.problems() : allProblems(sources, snapshot),
   };
+}
+
+function allProblems(sources: SummarySources, snapshot: Snapshot): readonly Problem[] {
+  const ofPolicies = policyProblems(snapshot).map(({ policy, message }) => ({ path: describePolicy(policy), message }));
+  const ofServices = sources
+    .translationProblems(snapshot)
+    .map(({ service, message }) => ({ path: `Service ${describeService(service)}`, message }));
+  return [...sources.problems(), ...ofPolicies, ...ofServices];
+}
+
+function summariseRejection({ typeUrl, objects, proxies, message, since }: Rejection): RejectionSummary {
+  return { type: typeUrl, objects: objects.map(describeName), proxies, message, since: since.toISOString() };
 }
 
 /** The resources one proxy gets, as JSON, by type. */
 export function dumpConfiguration(publisher: Publisher, node: ProxyNode): unknown {
   const types = RESOURCE_TYPE_NAMES.map((name) => {
-    const set = publisher.resources(node, TYPE_URLS[name], 'coarse');
-    return [
-      name,
-      { version: set.version, resources: [...set.resources.values()].map((resource) => decodeResource(resource.any)) },
-    ];
+    const { version } = publisher.resources(node, TYPE_URLS[name], 'coarse');
+    return [name, { version, resources: [...dumpResources(publisher, node, TYPE_URLS[name])] }];
   });
   return { proxy: node.id, sequence: publisher.sequence, ...Object.fromEntries(types) };
+}
+
+export function* dumpResources(publisher: Publisher, node: ProxyNode, typeUrl: TypeUrl): Generator<unknown> {
+  for (const { any } of publisher.resources(node, typeUrl, 'coarse').resources.values()) yield withoutKeys(decodeResource(any));
+}
+
+/** A key set may hold symmetric keys. */
+function withoutKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, name === 'localJwks' ? '[redacted]' : withoutKeys(field)]),
+  );
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Any } from '#gen/google/protobuf/any.ts';
-import type { ConfigSource, EncodedResource, ProxyNode, ResourceSet, TypeUrl } from '../../src/delivery/ports.ts';
+import type { Change, ConfigSource, EncodedResource, ProxyNode, ResourceSet, TypeUrl } from '../../src/delivery/ports.ts';
 
 function version(...parts: (string | Uint8Array)[]): string {
   return hash('sha1', Buffer.concat(parts.map((part) => Buffer.from(part))), 'hex').slice(0, 12);
@@ -25,7 +25,7 @@ export class FakeConfigSource implements ConfigSource {
   /** Makes resources() throw for a node. */
   refuse: ((node: ProxyNode) => void) | undefined;
   readonly #sets = new Map<TypeUrl, ResourceSet>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(change: Change) => void>();
 
   get listeners(): number {
     return this.#listeners.size;
@@ -38,7 +38,7 @@ export class FakeConfigSource implements ConfigSource {
     return set;
   }
 
-  onChange(listener: () => void): () => void {
+  onChange(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -47,6 +47,6 @@ export class FakeConfigSource implements ConfigSource {
   publish(...sets: readonly ResourceSet[]): void {
     for (const set of sets) this.#sets.set(set.typeUrl, set);
     this.sequence += 1;
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) listener('snapshot');
   }
 }

@@ -144,6 +144,22 @@ describe('ADS, delta', () => {
     expect(changes(await client.next())).to.deep.equal(['a=A3', 'b=B2']);
   });
 
+  it('sends what was rejected as it was before when the change is taken back, and then takes the client for current', async () => {
+    bench.source.publish(setOf(CLUSTER, { a: 'A1', b: 'B1', c: 'C1' }));
+    const client = bench.delta();
+    client.send(deltaAsk(CLUSTER));
+    client.send(deltaAck(await client.next()));
+    await bench.event(({ type }) => type === 'acked');
+    bench.source.publish(setOf(CLUSTER, { a: 'A2', b: 'bad', c: 'C1' }));
+    client.send(deltaAck(await client.next(), 'b is malformed'));
+    await bench.event(({ type }) => type === 'nacked');
+    bench.source.publish(setOf(CLUSTER, { a: 'A1', b: 'B1', c: 'C1' }));
+    const repair = await client.next();
+    expect(changes(repair)).to.deep.equal(['a=A1', 'b=B1']);
+    client.send(deltaAck(repair));
+    await bench.event((event) => event.type === 'current' && event.sequence === 3);
+  });
+
   it('ignores acknowledgements of other responses', async () => {
     bench.source.publish(setOf(CLUSTER, { a: 'A1' }));
     const client = bench.delta();

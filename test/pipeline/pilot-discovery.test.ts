@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { DeltaDiscoveryRequest, type DeltaDiscoveryResponse } from '#gen/envoy/service/discovery/v3/discovery.ts';
-import type { SnapshotSummary } from '../../src/pilot-discovery/debug.ts';
+import type { SnapshotSummary } from '../../src/pilot-discovery/summary.ts';
 import { type DeltaClient, deltaClient } from '../harness/ads-client.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
 import { manifest } from '../harness/manifest.ts';
