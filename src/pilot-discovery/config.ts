@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Invocation } from '../flags/table.ts';
 import { ANY_HOST, type HostPort, parseListenAddress } from '../lib/address.ts';
-import type { Duration } from '../lib/duration.ts';
+import { type Duration, formatDuration, milliseconds } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import { DEFAULT_MESH_CONFIG } from '../model/mesh-config.ts';
 import type { DiscoveryFlags } from './flags.ts';
@@ -35,6 +35,10 @@ export function resolveConfig(
   { options, given }: Invocation<DiscoveryFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): DiscoveryConfig {
+  requireName('domain', options.domain, DOMAIN);
+  if (options.namespace !== '') requireName('namespace', options.namespace, LABEL);
+  if (options.appNamespace !== '') requireName('appNamespace', options.appNamespace, LABEL);
+  requireResync(options.resync);
   const grpc = parseListenAddress(options.grpcAddr);
   if (!grpc.ok) throw new MeshError('usage', `flag --grpcAddr: ${grpc.problems[0]?.message ?? ''}`);
   // A default path that is not there means the default mesh; one that was asked for must be there.
@@ -56,4 +60,23 @@ export function resolveConfig(
     ),
     discoveryCache: options.discovery_cache,
   };
+}
+
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const DOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
+
+/** RFC 1123, section 2.1, as Kubernetes restricts it. */
+function requireName(flag: string, name: string, form: RegExp): void {
+  if (form.test(name)) return;
+  const example = form === LABEL ? 'a namespace such as mesh-system' : 'a DNS domain such as cluster.local';
+  throw new MeshError('usage', `flag --${flag}: ${JSON.stringify(name)} is not ${example}: lower case letters, digits and "-"`);
+}
+
+const MIN_RESYNC = milliseconds(100);
+/** Node's timers take no more. */
+const MAX_RESYNC = milliseconds(2 ** 31 - 1);
+
+function requireResync(resync: Duration): void {
+  if (resync >= MIN_RESYNC && resync <= MAX_RESYNC) return;
+  throw new MeshError('usage', `flag --resync: ${formatDuration(resync)} is not between 100ms and 596h`);
 }

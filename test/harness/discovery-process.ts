@@ -21,13 +21,13 @@ export class DiscoveryProcess {
   readonly #output = new PassThrough();
   #log = '';
 
-  private constructor(ports: DiscoveryPorts, options: Readonly<Record<string, unknown>>) {
+  private constructor(ports: DiscoveryPorts, options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>>) {
     this.ports = ports;
     this.#output.on('data', (chunk: Buffer) => {
       this.#log += chunk.toString();
     });
     const host: Host = {
-      env: {},
+      env,
       stdin: process.stdin,
       stdout: this.#output,
       stderr: this.#output,
@@ -43,9 +43,13 @@ export class DiscoveryProcess {
   }
 
   /** Resolves when it serves; rejects with what `run` rejects with. */
-  static async start(options: Readonly<Record<string, unknown>>, given?: DiscoveryPorts): Promise<DiscoveryProcess> {
+  static async start(
+    options: Readonly<Record<string, unknown>>,
+    given?: DiscoveryPorts,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<DiscoveryProcess> {
     const ports = given ?? { grpc: await freePort(), http: await freePort(), monitoring: await freePort() };
-    const discovery = new DiscoveryProcess(ports, options);
+    const discovery = new DiscoveryProcess(ports, options, env);
     await Promise.race([discovery.logged('serving discovery'), discovery.exit]);
     return discovery;
   }

@@ -146,7 +146,7 @@ describe('pilot-discovery for operators', () => {
     for (const client of [one, two]) answer(client, await client.next(), 'listener virtualInbound: no');
     const rejected = await eventually('the rejection is shown', async () => {
       const list = (await object('/debug/push_status'))['rejected'] as readonly Row[];
-      return list.length === 1 && (list[0]?.['proxies'] as readonly string[]).length === 2 ? list[0] : undefined;
+      return list.find(({ proxies }) => (proxies as readonly string[]).length === 2);
     });
     expect(rejected).to.deep.include({
       type: LISTENER,
