@@ -10,8 +10,8 @@ export interface Clock {
   sleep(time: Duration, signal: AbortSignal): Promise<void>;
 }
 
-/** Timers of Node hold less than 25 days, and a suspended machine or a corrected clock must not delay a rotation by hours. */
-const LONGEST_TIMER_MS = 60_000;
+/** Timers of Node hold less than 25 days, and a suspended machine or a corrected clock must not delay a rotation. */
+const LONGEST_TIMER_MS = 10_000;
 
 export function systemClock(now: () => Date): Clock {
   return { now, elapsed: () => performance.now(), sleep: (time, signal) => timer(Math.max(0, time), signal) };

@@ -39,14 +39,17 @@ export async function followBootstrap(
       running = candidate;
       logger.info('the bootstrap configuration has changed', { file });
       replace(candidate);
+      return true;
     } catch (thrown) {
-      const { message } = MeshError.from(thrown);
-      if (signal.aborted || message === problem) return true;
-      problem = message;
-      const fields = { file, error: message };
-      logger.error('the new bootstrap configuration cannot be used; the proxy goes on with the one before', fields);
+      const { code, message } = MeshError.from(thrown);
+      if (!signal.aborted && message !== problem) {
+        problem = message;
+        const fields = { file, error: message };
+        logger.error('the new bootstrap configuration cannot be used; the proxy goes on with the one before', fields);
+      }
+      // What is wrong stays wrong until the file changes; a full disk does not stay full.
+      return code === 'invalid';
     }
-    return true;
   };
   await followFiles([file], read, clock, signal);
 }

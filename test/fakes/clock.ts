@@ -10,6 +10,8 @@ interface Sleeper {
 /** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {
   #ms: number;
+  /** What the wall clock is off by. */
+  #jumped = 0;
   readonly #start: number;
   #sleepers: Sleeper[] = [];
   #waiting: (() => void)[] = [];
@@ -20,7 +22,7 @@ export class FakeClock implements Clock {
   }
 
   now(): Date {
-    return new Date(this.#ms);
+    return new Date(this.#ms + this.#jumped);
   }
 
   elapsed(): number {
@@ -49,6 +51,11 @@ export class FakeClock implements Clock {
   /** Moves the time to when the next sleeper wakes, and wakes him. */
   async wakeNext(): Promise<void> {
     this.advance(await this.sleeping());
+  }
+
+  /** Sets the wall clock, which nobody who sleeps notices. */
+  jump(ms: number): void {
+    this.#jumped += ms;
   }
 
   advance(ms: number): void {

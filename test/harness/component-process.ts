@@ -4,9 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { FlagTable } from '../../src/flags/table.ts';
-import type { Host } from '../../src/io/host.ts';
+import { processHost } from '../../src/io/process-host.ts';
 import { MeshError } from '../../src/lib/errors.ts';
-import { DEFAULT_DOMAIN, namesFor } from '../../src/lib/names.ts';
 
 /** The arguments that make Node run a component with these options over its defaults. */
 export function componentArguments(
@@ -20,18 +19,7 @@ export function componentArguments(
 
 async function main(): Promise<void> {
   const [mainModule, runName, flagsModule, flagsName, json] = process.argv.slice(2);
-  const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
-  const host: Host = {
-    env: process.env,
-    stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
-    cwd: process.cwd(),
-    signal: stop.signal,
-    names: namesFor(DEFAULT_DOMAIN),
-    now: () => new Date(),
-  };
+  const host = processHost(process);
   const table: FlagTable = (await import(`../../src/${flagsModule}`))[String(flagsName)];
   const defaults = Object.entries(table).map(([name, flag]) => [name, flag.default]);
   const given = JSON.parse(String(json));

@@ -87,7 +87,12 @@ export class Sidecar {
     return (this.#application.address() as AddressInfo).port;
   }
 
-  start(options: Readonly<Record<string, unknown>> = {}, environment: Readonly<Record<string, string>> = {}): ChildProcess {
+  /** @param launcher a command that becomes the one that is given to it as arguments */
+  start(
+    options: Readonly<Record<string, unknown>> = {},
+    environment: Readonly<Record<string, string>> = {},
+    launcher: readonly string[] = [],
+  ): ChildProcess {
     const all = {
       bootstrapv2: true,
       log_as_json: true,
@@ -106,7 +111,9 @@ export class Sidecar {
     };
     const pod = { POD_NAME: 'web-1', POD_NAMESPACE: 'foo', INSTANCE_IP: '127.0.0.1', SERVICE_ACCOUNT: 'web' };
     const env = { ...process.env, ...pod, ...environment };
-    const agent = spawn(process.execPath, componentArguments('pilot-agent', 'runProxy', 'proxyFlags', all), {
+    const component = componentArguments('pilot-agent', 'runProxy', 'proxyFlags', all);
+    const [command = '', ...args] = [...launcher, process.execPath, ...component];
+    const agent = spawn(command, args, {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -65,6 +65,8 @@ export class TestAuthority {
   signer: TestRoot;
   ttl: Duration = seconds(1800);
   spiffeId = 'spiffe://cluster.local/ns/foo/sa/web';
+  /** Whether requests are left without an answer. */
+  silent = false;
   /** Bearer tokens of the requests, in order. */
   readonly tokens: string[] = [];
   readonly #root: TestRoot;
@@ -87,6 +89,7 @@ export class TestAuthority {
       IstioCertificateResponse,
       async (request, context) => {
         this.tokens.push(context.metadata.get('authorization') ?? '');
+        if (this.silent) return new Promise(() => {});
         const csr = parseCsr(request.csr);
         if (!csr.ok) throw new MeshError('invalid', 'no request');
         const leaf = await this.signer.issue(csr.value.publicKey, [{ type: 'uri', value: this.spiffeId }], this.ttl);

@@ -81,6 +81,31 @@ describe('certificate rotation', () => {
     expect(clock.elapsed()).to.be.lessThan(HOUR / 2 + 60_001);
   });
 
+  it('renews in good time when the clock is set forward', async () => {
+    holder.set({ rootsPem: root.pem });
+    start();
+    await clock.wakeNext();
+    const before = requests;
+    await clock.sleeping();
+    clock.jump(HOUR * 0.75);
+    await clock.wakeNext();
+    await settled();
+    expect(requests).to.equal(before + 1);
+    expect(clock.elapsed()).to.be.lessThan(30_000);
+  });
+
+  it('does not renew before the time when the clock is set back', async () => {
+    holder.set({ rootsPem: root.pem });
+    start();
+    await clock.wakeNext();
+    const before = requests;
+    clock.jump(-HOUR / 4);
+    while (clock.elapsed() < HOUR * 0.7) await clock.wakeNext();
+    expect(requests).to.equal(before);
+    while (clock.elapsed() < HOUR * 0.8) await clock.wakeNext();
+    expect(requests).to.equal(before + 1);
+  });
+
   it('tries again, waiting longer each time, and keeps what it has', async () => {
     holder.set({ rootsPem: root.pem });
     failures = Array.from({ length: 3 }, () => new MeshError('unavailable', 'no authority'));
