@@ -11,7 +11,7 @@ import { encodePem } from '../src/io/x509/pem.ts';
 import { validityFrom } from '../src/io/x509/template.ts';
 import { seconds } from '../src/lib/duration.ts';
 import { issue, parseAuthority } from '../src/mesh_ca/authority.ts';
-import { workloadTemplate } from '../src/mesh_ca/signing-policy.ts';
+import { templateFor } from '../src/mesh_ca/signing-policy.ts';
 
 const DAY = 24 * 3600;
 const CALLS_AT_ONCE = 16;
@@ -35,7 +35,7 @@ async function rate(run: () => Promise<unknown> | unknown): Promise<{ readonly w
 }
 
 const caller = { trustDomain: 'cluster.local', namespace: 'foo', serviceAccount: 'httpbin' };
-const limits = { defaultTtl: seconds(90 * DAY), maxTtl: seconds(90 * DAY), organization: '' };
+const limits = { defaultTtl: seconds(90 * DAY), maxTtl: seconds(90 * DAY), organization: '', certificateAuthorities: [] };
 const now = new Date();
 
 for (const type of ['ec-p256', 'rsa-2048'] as const) {
@@ -66,7 +66,7 @@ for (const type of ['ec-p256', 'rsa-2048'] as const) {
     return csr.value;
   };
   const csr = requireCsr();
-  const decide = () => workloadTemplate({ caller, csr, ttl: undefined }, limits, authority.value.validity, now, randomBytes(16));
+  const decide = () => templateFor({ caller, csr, ttl: undefined }, limits, authority.value, now, randomBytes(16));
   const tbs = randomBytes(new X509Certificate(root).raw.length);
   console.table({
     [`${type} raw signature, node:crypto, sync`]: await rate(() => sign('sha256', tbs, pair.privateKey)),
@@ -75,7 +75,7 @@ for (const type of ['ec-p256', 'rsa-2048'] as const) {
     'read and verify the request': await rate(requireCsr),
     [`${type} whole request`]: await rate(() => {
       const request = { caller, csr: requireCsr(), ttl: undefined };
-      return issue(authority.value, workloadTemplate(request, limits, authority.value.validity, now, randomBytes(16)), now);
+      return issue(authority.value, templateFor(request, limits, authority.value, now, randomBytes(16)), now);
     }),
   });
 }

@@ -1,9 +1,16 @@
 /** The certificate authority itself: a signing certificate with its key, and the way from it to the roots. Checked as a whole when it is made. */
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { type IssuerKey, signCertificate } from '../io/x509/certificate.ts';
 import { readDetails } from '../io/x509/certificate-details.ts';
-import { caProblems, checkChain, isIssuedBy, parseCertificateChain, validityProblems } from '../io/x509/chain.ts';
-import { issuedProblems } from '../io/x509/issued.ts';
+import {
+  caProblems,
+  checkChain,
+  describeCertificate,
+  isIssuedBy,
+  parseCertificateChain,
+  validityProblems,
+} from '../io/x509/chain.ts';
+import { type Issuer, issuedProblems, issuerOf } from '../io/x509/issued.ts';
 import { publicKeyProblems } from '../io/x509/key.ts';
 import { encodePem } from '../io/x509/pem.ts';
 import type { CertificateTemplate, Validity } from '../io/x509/template.ts';
@@ -14,11 +21,23 @@ import type { Redacted } from '../lib/redacted.ts';
 export interface Authority {
   readonly certificate: X509Certificate;
   readonly issuerKey: IssuerKey;
+  /** The same as what is checked against. */
+  readonly issuer: Issuer;
   /** What stands between an issued certificate and a root, in order: the signing certificate first. Empty when that is a root itself. */
   readonly intermediates: readonly X509Certificate[];
   readonly roots: readonly X509Certificate[];
   /** When it can issue: the shortest validity on the way to the root. */
   readonly validity: Validity;
+  /** How many further authorities may stand between the signing certificate and a workload's; infinite without a path length. */
+  readonly depthBelow: number;
+  readonly pems: AuthorityPems;
+}
+
+/** As they go into answers and trust bundles. */
+interface AuthorityPems {
+  readonly intermediates: readonly string[];
+  readonly roots: string;
+  readonly issuingRoot: string;
 }
 
 /** PEM texts of an authority. */
@@ -53,7 +72,10 @@ function readKey(pem: Redacted): Parsed<KeyObject> {
   try {
     return { ok: true, value: createPrivateKey(pem.reveal()) };
   } catch {
-    const message = 'is not a private key in PEM without a passphrase (PKCS#8, PKCS#1 or SEC1)';
+    const isEncrypted = /^-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/m.test(pem.reveal());
+    const message = isEncrypted
+      ? 'is encrypted: give a private key without a passphrase'
+      : 'is not a private key in PEM without a passphrase (PKCS#8, PKCS#1 or SEC1)';
     return { ok: false, problems: [{ path: 'signingKey', message }] };
   }
 }
@@ -73,13 +95,40 @@ function joinAuthority(
     problems.push({ path: 'signingKey', message: 'is not the key of the signing certificate' });
   }
   problems.push(...at('signingCert', validityProblems(signing, now)));
+  problems.push(...at('rootCert', roots.flatMap(rootProblems)));
   if (problems.length === 0) problems.push(...at('certChain', checkChain({ leaf: signing, intermediates: chain, roots }, now)));
   if (problems.length > 0) return { ok: false, problems };
   const intermediates = isRoot ? [] : pathBelowRoot(signing, chain, roots);
   const { subjectDer, subjectKeyId } = details.value;
   const issuerKey = { subjectDer, keyId: subjectKeyId, privateKey };
-  const validity = shortest([signing, ...intermediates, ...rootOf(intermediates.at(-1) ?? signing, roots)]);
-  return { ok: true, value: { certificate: signing, issuerKey, intermediates, roots, validity } };
+  const path = isRoot ? [signing] : [...intermediates, ...rootOf(intermediates.at(-1) ?? signing, roots)];
+  const depthBelow = Math.min(...path.map((certificate, below) => pathLengthOf(certificate) - below));
+  const validity = shortest(path);
+  const pems = {
+    intermediates: intermediates.map(pemOf),
+    roots: roots.map(pemOf).join(''),
+    issuingRoot: pemOf(path.at(-1) ?? signing),
+  };
+  const issuer = issuerOf(signing);
+  return {
+    ok: true,
+    value: { certificate: signing, issuerKey, issuer, intermediates, roots, validity, depthBelow, pems },
+  };
+}
+
+function pemOf({ raw }: X509Certificate): string {
+  return encodePem('CERTIFICATE', raw);
+}
+
+function pathLengthOf(certificate: X509Certificate): number {
+  const details = readDetails(certificate);
+  return (details.ok ? details.value.pathLength : 0) ?? Number.POSITIVE_INFINITY;
+}
+
+/** Roots are what everybody is told to trust, so nothing else may slip in among them. */
+function rootProblems(root: X509Certificate): readonly Problem[] {
+  const message = `${describeCertificate(root)} is not issued by itself, so it is no root`;
+  return isIssuedBy(root, root) ? caProblems(root, 0) : [{ path: '', message }];
 }
 
 /** The signing certificate and its issuers, the root left out; the chain is known to lead to one. */
@@ -115,9 +164,11 @@ function at(path: string, problems: readonly Problem[]): readonly Problem[] {
 }
 
 export interface IssuedCertificate {
-  readonly certificate: X509Certificate;
   /** PEM of the certificate alone. */
   readonly pem: string;
+  /** In hexadecimal digits, as openssl prints it. */
+  readonly serial: string;
+  readonly notAfter: Date;
 }
 
 /**
@@ -127,15 +178,21 @@ export interface IssuedCertificate {
 export async function issue(authority: Authority, template: CertificateTemplate, now: Date): Promise<IssuedCertificate> {
   requireInForce(authority, now);
   const der = await signCertificate(template, authority.issuerKey);
-  const certificate = new X509Certificate(der);
-  const problems = issuedProblems(certificate, template, authority.certificate);
+  const problems = issuedProblems(der, template, authority.issuer);
   if (problems.length > 0) {
     throw new MeshError(
       'internal',
       `the certificate just signed is wrong: it ${problems.map(({ message }) => message).join('; it ')}`,
     );
   }
-  return { certificate, pem: encodePem('CERTIFICATE', der) };
+  return { pem: encodePem('CERTIFICATE', der), serial: serialText(template.serial), notAfter: template.notAfter };
+}
+
+function serialText(serial: Uint8Array): string {
+  return Buffer.from(serial)
+    .toString('hex')
+    .toUpperCase()
+    .replace(/^(00)+(?=..)/, '');
 }
 
 function requireInForce({ validity }: Authority, now: Date): void {
@@ -145,20 +202,18 @@ function requireInForce({ validity }: Authority, now: Date): void {
 }
 
 /** PEM of the certificates between an issued one and the root. */
-export function intermediatePems(authority: Authority): readonly string[] {
-  return authority.intermediates.map(({ raw }) => encodePem('CERTIFICATE', raw));
+export function intermediatePems({ pems }: Authority): readonly string[] {
+  return pems.intermediates;
 }
 
 /** PEM of every root, for trust bundles. */
-export function rootPem(authority: Authority): string {
-  return authority.roots.map(({ raw }) => encodePem('CERTIFICATE', raw)).join('');
+export function rootPem({ pems }: Authority): string {
+  return pems.roots;
 }
 
 /** PEM of the root that the signing certificate leads to. */
-export function issuingRootPem(authority: Authority): string {
-  const top = authority.intermediates.at(-1);
-  const root = top === undefined ? authority.certificate : rootOf(top, authority.roots)[0];
-  return root === undefined ? '' : encodePem('CERTIFICATE', root.raw);
+export function issuingRootPem({ pems }: Authority): string {
+  return pems.issuingRoot;
 }
 
 /** How long the first certificate on the way to the root still lives. */

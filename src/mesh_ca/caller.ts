@@ -15,6 +15,8 @@ export interface Caller {
 
 export interface Trust {
   readonly authority: Authority;
+  /** Signing certificates of before, whose certificates are still good below a root that is still trusted. */
+  readonly formerIntermediates: readonly X509Certificate[];
   readonly trustDomain: string;
   readonly issuers: readonly TrustedIssuer[];
 }
@@ -76,9 +78,15 @@ function claimedAccount(
 }
 
 /** The TLS layer checked the chain when the connection was made; here it counts whether it holds now. */
-function identityOfCertificate(certificate: X509Certificate, { authority, trustDomain }: Trust, now: Date): Caller {
+function identityOfCertificate(
+  certificate: X509Certificate,
+  { authority, formerIntermediates, trustDomain }: Trust,
+  now: Date,
+): Caller {
   const { intermediates, roots } = authority;
-  const problems = checkChain({ leaf: certificate, intermediates, roots }, now);
+  if (certificate.ca) throw denied('the client certificate is refused: it is of a certificate authority, and names no workload');
+  const issuers = [...intermediates, ...formerIntermediates];
+  const problems = checkChain({ leaf: certificate, intermediates: issuers, roots }, now);
   if (problems.length > 0) throw denied(`the client certificate is refused: ${problems.map(formatProblem).join('; ')}`);
   const identity = spiffeIdOf(certificate);
   if (!identity.ok) throw denied(`the client certificate is refused: ${identity.problems.map(formatProblem).join('; ')}`);

@@ -1,15 +1,17 @@
 /** What is left of mesh_ca's flags once defaults and fallbacks are resolved. */
+import { resolve } from 'node:path';
 import type { Invocation } from '../flags/table.ts';
 import type { LivenessFile } from '../io/probe/liveness-file.ts';
 import type { KeyType } from '../io/x509/key.ts';
 import type { SubjectAltName } from '../io/x509/names.ts';
-import type { Duration } from '../lib/duration.ts';
+import { type Duration, formatDuration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
+import { isSpiffeId } from '../lib/spiffe.ts';
 import type { CaFlags } from './flags.ts';
 import type { AuthorityFiles } from './plugged-in.ts';
 import type { GracePeriod } from './rotation.ts';
 import { serverNames } from './server-identity.ts';
-import type { SigningLimits } from './signing-policy.ts';
+import type { Account, SigningLimits } from './signing-policy.ts';
 
 export type AuthoritySource =
   | { readonly type: 'self-signed'; readonly keyType: KeyType; readonly ttl: Duration; readonly organization: string }
@@ -29,6 +31,9 @@ export interface CaConfig {
   readonly liveness: LivenessFile | undefined;
 }
 
+/** What mesh_ca runs as in its own namespace. */
+export const CA_SERVICE_ACCOUNT = 'mesh-citadel-service-account';
+
 type Options = Invocation<CaFlags>['options'];
 
 const KEY_TYPES: ReadonlyMap<number, KeyType> = new Map([
@@ -37,20 +42,20 @@ const KEY_TYPES: ReadonlyMap<number, KeyType> = new Map([
   [4096, 'rsa-4096'],
 ]);
 
-/** Throws a MeshError `usage` that names the flag. */
-export function resolveConfig({ options }: Invocation<CaFlags>, env: Readonly<Record<string, string | undefined>>): CaConfig {
+/** Throws a MeshError `usage` that names the flag. Paths of files are taken from the directory `cwd`. */
+export function resolveConfig(
+  { options }: Invocation<CaFlags>,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): CaConfig {
   const storageNamespace = options['citadel-storage-namespace'];
   const hosts = [options['grpc-hostname'], ...options['grpc-host-identities'].split(',')].map((host) => host.trim());
   return {
     storePath: options['orch-config'],
     storageNamespace,
     listenedNamespace: options['listened-namespace'] || env['NAMESPACE'] || undefined,
-    source: options['self-signed-ca'] ? selfSigned(options) : pluggedIn(options),
-    limits: {
-      defaultTtl: positive('workload-cert-ttl', options),
-      maxTtl: positive('max-workload-cert-ttl', options),
-      organization: options.org,
-    },
+    source: options['self-signed-ca'] ? selfSigned(options) : pluggedIn(options, cwd),
+    limits: signingLimits(options),
     grace: gracePeriod(options),
     liveness: livenessFile(options),
     grpc:
@@ -72,15 +77,52 @@ function selfSigned(options: Options): AuthoritySource {
     throw new MeshError('usage', `flag --key-size: ${options['key-size']} is not one of ${[...KEY_TYPES.keys()].join(', ')}`);
   }
   const ttl = positive('self-signed-ca-cert-ttl', options);
-  return { type: 'self-signed', keyType, ttl, organization: options['self-signed-ca-org'] };
+  return { type: 'self-signed', keyType, ttl, organization: organization('self-signed-ca-org', options) };
 }
 
-function pluggedIn(options: Options): AuthoritySource {
+function signingLimits(options: Options): SigningLimits {
+  const defaultTtl = positive('workload-cert-ttl', options);
+  const maxTtl = positive('max-workload-cert-ttl', options);
+  if (defaultTtl > maxTtl) {
+    const [given, most] = [defaultTtl, maxTtl].map(formatDuration);
+    throw new MeshError('usage', `flag --workload-cert-ttl: ${given} is more than --max-workload-cert-ttl allows (${most})`);
+  }
+  return {
+    defaultTtl,
+    maxTtl,
+    organization: organization('org', options),
+    certificateAuthorities: certificateAuthorities(options),
+  };
+}
+
+/** Who may have signing certificates: the account that mesh_ca itself runs as, and those that the operator names. */
+function certificateAuthorities(options: Options): readonly Account[] {
+  const named = options['sign-ca-certs-for'].map((text): Account => {
+    const [, namespace = '', serviceAccount = ''] = /^([^/]+)\/([^/]+)$/.exec(text) ?? [];
+    if (isSpiffeId({ trustDomain: 'any', namespace, serviceAccount })) return { namespace, serviceAccount };
+    throw new MeshError('usage', `flag --sign-ca-certs-for: "${text}" is not of the form namespace/serviceaccount`);
+  });
+  if (options['sign-ca-certs']) {
+    return [{ namespace: options['citadel-storage-namespace'], serviceAccount: CA_SERVICE_ACCOUNT }, ...named];
+  }
+  if (named.length > 0) throw new MeshError('usage', 'flag --sign-ca-certs-for needs --sign-ca-certs beside it');
+  return [];
+}
+
+/** RFC 5280 ends an organization's name at 64 characters (ub-organization-name). */
+function organization(flag: 'org' | 'self-signed-ca-org', options: Options): string {
+  const value = options[flag];
+  if (value.length <= 64) return value;
+  throw new MeshError('usage', `flag --${flag}: ${value.length} characters are more than the 64 that a certificate can hold`);
+}
+
+function pluggedIn(options: Options, cwd: string): AuthoritySource {
+  const absolute = (path: string): string => (path === '' ? '' : resolve(cwd, path));
   const files = {
-    signingCert: options['signing-cert'],
-    signingKey: options['signing-key'],
-    certChain: options['cert-chain'],
-    rootCert: options['root-cert'],
+    signingCert: absolute(options['signing-cert']),
+    signingKey: absolute(options['signing-key']),
+    certChain: absolute(options['cert-chain']),
+    rootCert: absolute(options['root-cert']),
   };
   if (files.signingCert === '' && files.signingKey === '') {
     throw new MeshError('usage', 'no certificate authority: give --self-signed-ca, or --signing-cert and --signing-key');

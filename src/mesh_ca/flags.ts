@@ -93,7 +93,11 @@ export const caFlags = flagTable({
     type: 'bool',
     default: false,
     summary: 'whether the CA signs certificates for other CAs',
-    refused: 'signing certificates of other authorities is not supported by this build yet',
+  },
+  'sign-ca-certs-for': {
+    type: 'stringSlice',
+    default: [],
+    summary: 'with --sign-ca-certs: further accounts that may become a CA, as namespace/serviceaccount',
   },
   'signing-cert': { type: 'string', default: '', summary: 'CA signing certificate path' },
   'signing-key': { type: 'string', default: '', summary: 'CA signing key path' },

@@ -15,7 +15,7 @@ const RESYNC = seconds(60);
 
 /** Runs until the host's signal; the exit code. */
 export async function run(invocation: Invocation<CaFlags>, host: Host): Promise<number> {
-  const config = resolveConfig(invocation, host.env);
+  const config = resolveConfig(invocation, host.env, host.cwd);
   const logging = await createLogging(invocation.options, host);
   const logger = logging.scope('default');
   try {

@@ -13,7 +13,8 @@ export const ROOT_KEY = 'root-cert.pem';
 export interface PublisherOptions {
   readonly store: ObjectStore;
   readonly kinds: Kinds;
-  readonly rootPem: string;
+  /** What is to be published now. */
+  readonly rootPem: () => string;
   /** These and no others; undefined: every namespace that there is. */
   readonly only: readonly string[] | undefined;
   readonly logger: Logger;
@@ -69,7 +70,9 @@ export function followNamespaces(options: PublisherOptions): RootPublisher {
   return { publish, synced };
 }
 
-async function publishTo(namespace: string, { store, kinds, rootPem, logger }: PublisherOptions): Promise<void> {
+async function publishTo(namespace: string, options: PublisherOptions): Promise<void> {
+  const { store, kinds, logger } = options;
+  const rootPem = options.rootPem();
   const ref: ObjectRef = { kind: kinds.configMap, namespace, name: ROOT_CONFIG_MAP };
   try {
     const before = await find(store, ref);

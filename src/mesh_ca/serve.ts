@@ -1,6 +1,5 @@
 /** The running authority: joins the signing key, what is followed, the gRPC server and the regular upkeep. */
 
-import { randomBytes } from 'node:crypto';
 import { setInterval } from 'node:timers/promises';
 import { createHealthService } from '../io/grpc/health.ts';
 import { createGrpcServer } from '../io/grpc/server.ts';
@@ -9,29 +8,28 @@ import { createJwksFetcher, systemFetchClock } from '../io/jwks/fetcher.ts';
 import { createTokenVerifier } from '../io/jwks/verify-token.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { keepLivenessFile } from '../io/probe/liveness-file.ts';
+import { describeCertificate } from '../io/x509/chain.ts';
 import { seconds } from '../lib/duration.ts';
+import { MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
-import { type Authority, rootPem } from './authority.ts';
+import { type Authority, intermediatePems, rootPem } from './authority.ts';
 import type { CaConfig } from './config.ts';
 import { logExpiry } from './expiry.ts';
-import { openPluggedIn } from './plugged-in.ts';
+import type { LiveAuthority } from './live-authority.ts';
 import { followNamespaces } from './publish-root.ts';
 import { selfCheck } from './self-check.ts';
-import { openSelfSigned } from './self-signed.ts';
 import { createServerIdentity, type ServerIdentity } from './server-identity.ts';
 import { caMethods } from './services.ts';
 import { followSettings, type Settings } from './settings.ts';
+import { newSerial, openAuthority } from './source.ts';
 
 const UPKEEP = seconds(60);
 const UPKEEPS_A_DAY = (24 * 3600 * 1000) / UPKEEP;
 /** Calls that run get this long at shutdown. */
 const SHUTDOWN_GRACE_MS = 5_000;
 /** Certificate signing requests are small. */
-const MAX_MESSAGE_SIZE = 256 * 1024;
-const SERIAL_BYTES = 16;
-
-const newSerial = (): Uint8Array => randomBytes(SERIAL_BYTES);
+const MAX_MESSAGE_SIZE = 72 * 1024;
 
 /** Serves until the host's signal is aborted. */
 export async function serve(config: CaConfig, store: ObjectStore, host: Host, logger: Logger): Promise<void> {
@@ -39,36 +37,31 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
   const stop = new AbortController();
   const signal = AbortSignal.any([host.signal, stop.signal]);
   try {
-    const authority = await openAuthority(config, store, host, logger);
-    logExpiry(authority, host.now(), logger);
+    const authority = await openAuthority(config, store, host, logger, signal);
+    requireRoomBelow(config, authority.current());
+    logExpiry(authority.current(), host.now(), logger);
     const kinds = kindsFor(host.names);
     const only = config.listenedNamespace === undefined ? undefined : [config.listenedNamespace];
-    const publisher = followNamespaces({ store, kinds, rootPem: rootPem(authority), only, logger, signal });
+    const publisher = followNamespaces({ store, kinds, rootPem: () => rootPem(authority.current()), only, logger, signal });
     const settings = follow(config, store, host, logger, signal);
     await settings.synced;
     const server = await startServer(config, authority, settings, host, logger);
+    authority.onChange(() => {
+      logExpiry(authority.current(), host.now(), logger);
+      void publisher.publish();
+      void server?.identity.renewIfDue();
+    });
     const living = keepAlive(config, authority, host, logger, signal);
     await keepUp(signal, async (round) => {
       await publisher.publish();
       await server?.identity.renewIfDue();
-      if (round % UPKEEPS_A_DAY === 0) logExpiry(authority, host.now(), logger);
+      if (round % UPKEEPS_A_DAY === 0) logExpiry(authority.current(), host.now(), logger);
     });
     logger.info('shutting down');
     await Promise.all([living, server?.close()]);
   } finally {
     stop.abort();
   }
-}
-
-function openAuthority(
-  { source, storageNamespace }: CaConfig,
-  store: ObjectStore,
-  host: Host,
-  logger: Logger,
-): Promise<Authority> {
-  if (source.type === 'plugged-in') return openPluggedIn(source.files, host.now());
-  const { names, now } = host;
-  return openSelfSigned({ ...source, store, kinds: kindsFor(names), names, namespace: storageNamespace, now, newSerial, logger });
 }
 
 function follow(config: CaConfig, store: ObjectStore, host: Host, logger: Logger, signal: AbortSignal): Settings {
@@ -85,7 +78,7 @@ function follow(config: CaConfig, store: ObjectStore, host: Host, logger: Logger
 
 async function keepAlive(
   { liveness }: CaConfig,
-  authority: Authority,
+  authority: LiveAuthority,
   { now }: Host,
   logger: Logger,
   signal: AbortSignal,
@@ -94,7 +87,7 @@ async function keepAlive(
   await keepLivenessFile({
     ...liveness,
     title: 'the certificate authority',
-    check: () => selfCheck(authority, now, newSerial),
+    check: () => selfCheck(authority.current(), now, newSerial),
     logger,
     signal,
   });
@@ -107,7 +100,7 @@ interface RunningServer {
 
 async function startServer(
   { grpc, limits, grace }: CaConfig,
-  authority: Authority,
+  authority: LiveAuthority,
   settings: Settings,
   { now }: Host,
   logger: Logger,
@@ -127,8 +120,7 @@ async function startServer(
   });
   const health = createHealthService();
   const methods = caMethods({ authority, settings, limits, verifyToken: createTokenVerifier(), now, newSerial, logger });
-  const roots = rootPem(authority);
-  const tls = { certificate: () => identity.current(), clientRoots: () => roots };
+  const tls = { certificate: () => identity.current(), clientRoots: () => clientRoots(authority.current()) };
   const server = createGrpcServer({ methods: [...methods, ...health.methods], maxMessageSize: MAX_MESSAGE_SIZE, tls }, logger);
   await server.listen({ host: '', port: grpc.port });
   health.set('', 'serving');
@@ -140,6 +132,20 @@ async function startServer(
       await server.close(SHUTDOWN_GRACE_MS);
     },
   };
+}
+
+/** The intermediates too: clients may show a certificate of ours without what stands above it. They are no trust anchors to OpenSSL. */
+function clientRoots(authority: Authority): string {
+  return [rootPem(authority), ...intermediatePems(authority)].join('');
+}
+
+/** Throws `usage` when other authorities could not stand below this one. */
+function requireRoomBelow({ limits }: CaConfig, { depthBelow, certificate }: Authority): void {
+  if (limits.certificateAuthorities.length === 0 || depthBelow >= 1) return;
+  throw new MeshError(
+    'usage',
+    `flag --sign-ca-certs: the path length of ${describeCertificate(certificate)} or above it allows no certificate authority below it`,
+  );
 }
 
 /** Runs something from time to time until the signal is aborted. */

@@ -7,10 +7,11 @@ import { type Validity, validityFrom } from '../io/x509/template.ts';
 import type { Duration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import { type Authority, intermediatePems, issue } from './authority.ts';
+import type { LiveAuthority } from './live-authority.ts';
 import { type GracePeriod, isRotationDue } from './rotation.ts';
 
 export interface ServerIdentityOptions {
-  readonly authority: Authority;
+  readonly authority: LiveAuthority;
   readonly names: readonly SubjectAltName[];
   readonly ttl: Duration;
   readonly grace: GracePeriod;
@@ -22,11 +23,12 @@ export interface ServerIdentityOptions {
 export interface ServerIdentity {
   /** What the server shows to a connection made now. */
   current(): { readonly keyPem: string; readonly chainPem: string };
-  /** Renews the certificate if it is due; a failure is logged and leaves the old one. */
+  /** Renews the certificate if it is due or of an authority of before; a failure is logged and leaves the old one. */
   renewIfDue(): Promise<void>;
 }
 
 interface Held {
+  readonly authority: Authority;
   readonly keyPem: string;
   readonly chainPem: string;
   readonly validity: Validity;
@@ -37,7 +39,8 @@ export async function createServerIdentity(options: ServerIdentityOptions): Prom
   return {
     current: () => held,
     async renewIfDue() {
-      if (!isRotationDue(held.validity, options.grace, options.now())) return;
+      const isCurrent = held.authority === options.authority.current();
+      if (isCurrent && !isRotationDue(held.validity, options.grace, options.now())) return;
       try {
         held = await make(options);
       } catch (thrown) {
@@ -47,19 +50,19 @@ export async function createServerIdentity(options: ServerIdentityOptions): Prom
   };
 }
 
-async function make({ authority, names, ttl, now, newSerial, logger }: ServerIdentityOptions): Promise<Held> {
+async function make({ authority: live, names, ttl, now, newSerial, logger }: ServerIdentityOptions): Promise<Held> {
+  const authority = live.current();
   const pair = await generateKeyPair('ec-p256');
   const validity = validityFrom(now(), ttl, authority.validity);
   const template = { subject: {}, names, publicKey: pair.publicKey, serial: newSerial(), ...validity } as const;
   const issued = await issue(authority, { ...template, use: { type: 'tls', server: true, client: false } }, now());
-  const { serialNumber, validToDate } = issued.certificate;
   logger.info('server certificate issued', {
     names: names.map(({ value }) => value),
-    serial: serialNumber,
-    expires: validToDate.toISOString(),
+    serial: issued.serial,
+    expires: issued.notAfter.toISOString(),
   });
   const chainPem = [issued.pem, ...intermediatePems(authority)].join('');
-  return { keyPem: privateKeyPem(pair.privateKey).reveal(), chainPem, validity };
+  return { authority, keyPem: privateKeyPem(pair.privateKey).reveal(), chainPem, validity };
 }
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;

@@ -52,7 +52,12 @@ export class CaProcess {
   #log = '';
   readonly #output = new PassThrough();
 
-  private constructor(port: number, options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>>) {
+  private constructor(
+    port: number,
+    options: Readonly<Record<string, unknown>>,
+    env: Readonly<Record<string, string>>,
+    now: () => Date,
+  ) {
     this.port = port;
     this.#output.on('data', (chunk: Buffer) => {
       this.#log += chunk.toString();
@@ -65,7 +70,7 @@ export class CaProcess {
       cwd: process.cwd(),
       signal: this.#stop.signal,
       names: namesFor('mesh.io'),
-      now: () => new Date(),
+      now,
     };
     const invocation = { options: caOptions({ 'grpc-port': port, ...options }), given: new Set(), args: [] };
     this.#exit = run(invocation as unknown as Parameters<typeof run>[0], host);
@@ -73,10 +78,29 @@ export class CaProcess {
   }
 
   /** Resolves when it serves; rejects with what `run` rejects with. */
-  static async start(options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Promise<CaProcess> {
-    const ca = new CaProcess(Number(options['grpc-port'] ?? (await freePort())), options, env);
-    await Promise.race([ca.logged('serving certificate requests'), ca.#exit]);
+  static async start(
+    options: Readonly<Record<string, unknown>>,
+    env: Readonly<Record<string, string>> = {},
+    now: () => Date = () => new Date(),
+  ): Promise<CaProcess> {
+    const ca = await CaProcess.starting(options, env, now);
+    const isServing = options['grpc-port'] === 0 ? 'no gRPC requests are served' : 'serving certificate requests';
+    await Promise.race([ca.logged(isServing), ca.#exit]);
     return ca;
+  }
+
+  /** The same without waiting until it serves. */
+  static async starting(
+    options: Readonly<Record<string, unknown>>,
+    env: Readonly<Record<string, string>> = {},
+    now: () => Date = () => new Date(),
+  ): Promise<CaProcess> {
+    return new CaProcess(Number(options['grpc-port'] ?? (await freePort())), options, env, now);
+  }
+
+  /** The exit code, once it has ended. */
+  get ended(): Promise<number> {
+    return this.#exit;
   }
 
   /** Resolves when a text stands in the log. */

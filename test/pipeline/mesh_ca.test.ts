@@ -158,7 +158,12 @@ describe('mesh_ca', () => {
       const [leaf = ''] = await ask({ ttlSeconds });
       return Math.round((new X509Certificate(leaf).validToDate.getTime() - Date.now()) / 3_600_000);
     };
-    expect([await lifetime(3600), await lifetime(0), await lifetime(1e12)]).to.deep.equal([1, 2160, 2160]);
+    expect([await lifetime(3600), await lifetime(0), await lifetime(2160 * 3600)]).to.deep.equal([1, 2160, 2160]);
+    const error = await failure(lifetime(2160 * 3600 + 1));
+    expect([error.code, error.message]).to.deep.equal([
+      'invalid',
+      `127.0.0.1:${ca.port}: a certificate for 2160h0m1s is more than the 2160h0m0s that are granted at most here`,
+    ]);
   });
 
   it('answers node agents of the older service', async () => {

@@ -1,11 +1,12 @@
 /** Encodes and signs certificates (RFC 5280) from a template. */
-import { createHash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import {
   bitString,
   boolean,
   type Der,
   explicit,
   implicit,
+  implicitList,
   namedBits,
   objectIdentifier,
   octetString,
@@ -13,7 +14,7 @@ import {
   time,
   unsignedInteger,
 } from './der.ts';
-import { publicKeyDer } from './key.ts';
+import { keyIdOf, publicKeyDer } from './key.ts';
 import { encodeAltNames, encodeSubject, isEmptySubject } from './names.ts';
 import { OID } from './oids.ts';
 import { signDer, signingAlgorithm } from './signature.ts';
@@ -42,11 +43,6 @@ export function signRoot(template: CertificateTemplate, privateKey: KeyObject): 
   return signCertificate(template, { subjectDer, keyId: keyIdOf(publicKeyDer(template.publicKey)), privateKey });
 }
 
-/** A key identifier: the leftmost 160 bits of SHA-256 over the SubjectPublicKeyInfo (RFC 7093, 2.4, shortened as in 2.1). */
-export function keyIdOf(spki: Uint8Array): Uint8Array {
-  return createHash('sha256').update(spki).digest().subarray(0, 20);
-}
-
 function encodeToBeSigned(template: CertificateTemplate, issuer: IssuerKey, algorithm: Der): Der {
   const spki = publicKeyDer(template.publicKey);
   return sequence(
@@ -68,6 +64,9 @@ function extensions(template: CertificateTemplate, spki: Uint8Array, issuerKeyId
     extension(OID.subjectKeyIdentifier, false, octetString(keyIdOf(spki))),
   ];
   if (template.use.type === 'tls') list.push(extension(OID.extendedKeyUsage, false, extendedKeyUsage(template.use)));
+  if (template.use.type === 'ca' && template.use.permittedUriHost !== undefined) {
+    list.push(extension(OID.nameConstraints, true, permittedUris(template.use.permittedUriHost)));
+  }
   if (issuerKeyId !== undefined) list.push(extension(OID.authorityKeyIdentifier, false, sequence(implicit(0, issuerKeyId))));
   if (template.names.length > 0) {
     list.push(extension(OID.subjectAltName, isEmptySubject(template.subject), encodeAltNames(template.names)));
@@ -92,6 +91,11 @@ function basicConstraints(use: CertificateUse): Der {
   return use.pathLength === undefined
     ? sequence(boolean(true))
     : sequence(boolean(true), unsignedInteger(Uint8Array.of(use.pathLength)));
+}
+
+/** NameConstraints with one permitted subtree: URIs of a host. */
+function permittedUris(host: string): Der {
+  return sequence(implicitList(0, sequence(implicit(6, Buffer.from(host, 'latin1')))));
 }
 
 function extendedKeyUsage(use: { readonly server: boolean; readonly client: boolean }): Der {

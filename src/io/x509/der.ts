@@ -1,4 +1,4 @@
-/** Writes DER (ITU-T X.690), as far as X.509 needs it. Reading is the library's part: see certificate-details.ts and csr-parse.ts. */
+/** Writes DER (ITU-T X.690), as far as X.509 needs it. der-read.ts reads it. */
 import { MeshError } from '../../lib/errors.ts';
 
 /** Complete encodings: tag, length and content. */

@@ -1,7 +1,7 @@
 /** Key pairs: which ones the mesh makes, and which ones it accepts from others. */
-import { generateKeyPair as generate, type KeyObject } from 'node:crypto';
+import { generateKeyPair as generate, hash, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { MeshError, type Problem } from '../../lib/errors.ts';
+import type { Problem } from '../../lib/errors.ts';
 import { Redacted } from '../../lib/redacted.ts';
 
 export type KeyType = 'ec-p256' | 'rsa-2048' | 'rsa-3072' | 'rsa-4096';
@@ -51,6 +51,16 @@ export function publicKeyDer(key: KeyObject): Uint8Array {
   return der;
 }
 
+/** Says what publicKeyDer would find out: the encoding of a key that was read from just that, in its only form. */
+export function rememberPublicKeyDer(key: KeyObject, der: Uint8Array): void {
+  encodings.set(key, der);
+}
+
+/** A key identifier: the leftmost 160 bits of SHA-256 over the SubjectPublicKeyInfo (RFC 7093, 2.4, shortened as in 2.1). */
+export function keyIdOf(spki: Uint8Array): Uint8Array {
+  return hash('sha256', spki, 'buffer').subarray(0, 20);
+}
+
 /** What keeps a public key from being accepted: RSA of 2048 to 8192 bits, P-256 and P-384 are. */
 export function publicKeyProblems(key: KeyObject): readonly Problem[] {
   const problem = (message: string): readonly Problem[] => [{ path: 'publicKey', message }];
@@ -62,18 +72,16 @@ export function publicKeyProblems(key: KeyObject): readonly Problem[] {
   if (key.asymmetricKeyType !== 'rsa') {
     return problem(`keys of type ${key.asymmetricKeyType} are not supported: use ECDSA P-256 or RSA`);
   }
-  const bits = details?.modulusLength ?? 0;
+  return rsaProblems(details?.modulusLength ?? 0, details?.publicExponent ?? 0n);
+}
+
+/** The same for the numbers of an RSA key, before anything is computed with them. */
+export function rsaProblems(bits: number, exponent: bigint): readonly Problem[] {
+  const problem = (message: string): readonly Problem[] => [{ path: 'publicKey', message }];
   if (bits < MIN_RSA_BITS) return problem(`an RSA key of ${bits} bits is too weak: use at least ${MIN_RSA_BITS}`);
   if (bits > MAX_RSA_BITS) return problem(`an RSA key of ${bits} bits is too large: use at most ${MAX_RSA_BITS}`);
-  const exponent = details?.publicExponent ?? 0n;
   if (exponent < 3n || exponent > MAX_RSA_EXPONENT || exponent % 2n === 0n) {
     return problem('the public exponent of the RSA key is out of range: use 65537');
   }
   return [];
-}
-
-/** Throws `invalid` for a public key that publicKeyProblems objects to. */
-export function requireUsableKey(key: KeyObject): void {
-  const [problem] = publicKeyProblems(key);
-  if (problem !== undefined) throw new MeshError('invalid', problem.message);
 }

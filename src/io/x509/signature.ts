@@ -24,8 +24,24 @@ const RSA_SHA256 = sequence(objectIdentifier(OID.sha256WithRsa), nothing);
 const ECDSA_SHA256 = sequence(objectIdentifier(OID.ecdsaWithSha256));
 const ECDSA_SHA384 = sequence(objectIdentifier(OID.ecdsaWithSha384));
 
+interface Signing {
+  readonly identifier: Der;
+  readonly hash: string;
+}
+
+/** Asking a key for its details takes longer than the rest of an encoding. */
+const signings = new WeakMap<KeyObject, Signing>();
+
 /** How a key signs: its AlgorithmIdentifier and the hash. */
-export function signingAlgorithm(key: KeyObject): { readonly identifier: Der; readonly hash: string } {
+export function signingAlgorithm(key: KeyObject): Signing {
+  const known = signings.get(key);
+  if (known !== undefined) return known;
+  const signing = findSigning(key);
+  signings.set(key, signing);
+  return signing;
+}
+
+function findSigning(key: KeyObject): Signing {
   if (key.asymmetricKeyType === 'rsa') return { identifier: RSA_SHA256, hash: 'sha256' };
   if (key.asymmetricKeyType === 'ec') {
     return key.asymmetricKeyDetails?.namedCurve === 'secp384r1'

@@ -6,8 +6,11 @@ import type { SubjectAltName, SubjectName } from './names.ts';
 export type CertificateUse =
   /** TLS by a workload or server: as a server, a client, or both. */
   | { readonly type: 'tls'; readonly server: boolean; readonly client: boolean }
-  /** Signing certificates; a path length of 0 allows no further CA below. */
-  | { readonly type: 'ca'; readonly pathLength?: number };
+  /**
+   * Signing certificates; a path length of 0 allows no further CA below. With a permitted host, URI names of what they sign must
+   * be of just that host (RFC 5280, 4.2.1.10), for SPIFFE IDs the trust domain.
+   */
+  | { readonly type: 'ca'; readonly pathLength?: number; readonly permittedUriHost?: string };
 
 export interface CertificateTemplate {
   readonly subject: SubjectName;

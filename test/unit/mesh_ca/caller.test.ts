@@ -10,7 +10,7 @@ import { Redacted } from '../../../src/lib/redacted.ts';
 import { formatSpiffeId } from '../../../src/lib/spiffe.ts';
 import { type Authority, parseAuthority } from '../../../src/mesh_ca/authority.ts';
 import { authenticate, type Trust } from '../../../src/mesh_ca/caller.ts';
-import { leafTemplate, makeRoot, NOW, signLeaf, type TestCa } from '../../harness/certificates.ts';
+import { leafTemplate, makeIntermediate, makeRoot, NOW, signLeaf, type TestCa } from '../../harness/certificates.ts';
 import { claims, ISSUER, jwksOf, signToken, tokenKey } from '../../harness/tokens.ts';
 
 const key = tokenKey('k1');
@@ -32,7 +32,7 @@ describe('the caller of the certificate authority', () => {
   before(async () => {
     [ca, stranger] = await Promise.all([makeRoot(), makeRoot()]);
     const issuers = [{ issuer: ISSUER, audiences: ['mesh-ca'], jwks: jwksOf(key) }];
-    trust = { authority: authorityOf(ca), trustDomain: 'cluster.local', issuers };
+    trust = { authority: authorityOf(ca), formerIntermediates: [], trustDomain: 'cluster.local', issuers };
   });
 
   async function told(
@@ -123,6 +123,18 @@ describe('the caller of the certificate authority', () => {
       expect(await told({ certificate }, now)).to.contain(expected);
     });
   }
+
+  it('from a certificate of an authority that signed before, below a root that is still trusted', async () => {
+    const former = await makeIntermediate(ca);
+    const certificate = await signLeaf(former, leafTemplate(await generateKeyPair('ec-p256')));
+    expect(await told({ certificate })).to.contain('is not issued by any of the given');
+    expect(await told({ certificate }, NOW, { formerIntermediates: [former.certificate] })).to.contain(`${own} by certificate`);
+  });
+
+  it('is nobody that shows the certificate of an authority', async () => {
+    const authority = await makeIntermediate(ca, { names: [uri(own)] });
+    expect(await told({ certificate: authority.certificate })).to.contain('it is of a certificate authority');
+  });
 
   it('is never taken from the certificate when the token beside it is bad', async () => {
     const certificate = await signLeaf(ca, leafTemplate(await generateKeyPair('ec-p256')));

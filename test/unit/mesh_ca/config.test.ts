@@ -9,7 +9,7 @@ type Given = Readonly<Record<string, unknown>>;
 function resolve(given: Given, env: Readonly<Record<string, string>> = {}): CaConfig {
   const defaults = Object.fromEntries(Object.entries(caFlags).map(([name, flag]) => [name, flag.default]));
   const options = { ...defaults, ...given } as unknown as Parameters<typeof resolveConfig>[0]['options'];
-  return resolveConfig({ options, given: new Set(), args: [] }, env);
+  return resolveConfig({ options, given: new Set(), args: [] }, env, '/work');
 }
 
 const SELF = { 'self-signed-ca': true };
@@ -21,7 +21,12 @@ describe('the configuration of mesh_ca', () => {
       storageNamespace: 'mesh-system',
       listenedNamespace: undefined,
       source: { type: 'self-signed', keyType: 'rsa-2048', ttl: seconds(8760 * 3600), organization: 'k8s.cluster.local' },
-      limits: { defaultTtl: seconds(2160 * 3600), maxTtl: seconds(2160 * 3600), organization: '' },
+      limits: {
+        defaultTtl: seconds(2160 * 3600),
+        maxTtl: seconds(2160 * 3600),
+        organization: '',
+        certificateAuthorities: [],
+      },
       grace: { ratio: 0.5, minimum: seconds(600) },
       grpc: {
         port: 8060,
@@ -39,9 +44,9 @@ describe('the configuration of mesh_ca', () => {
   });
 
   it('takes the signing files', () => {
-    expect(resolve({ 'signing-cert': 'a', 'signing-key': 'b', 'root-cert': 'c' }).source).to.deep.equal({
+    expect(resolve({ 'signing-cert': 'a', 'signing-key': '/b', 'root-cert': 'c' }).source).to.deep.equal({
       type: 'plugged-in',
-      files: { signingCert: 'a', signingKey: 'b', certChain: '', rootCert: 'c' },
+      files: { signingCert: '/work/a', signingKey: '/b', certChain: '', rootCert: '/work/c' },
     });
   });
 
@@ -62,6 +67,14 @@ describe('the configuration of mesh_ca', () => {
     ]);
   });
 
+  it('lets its own account, and those that are named, become authorities', () => {
+    const given = { ...SELF, 'sign-ca-certs': true, 'sign-ca-certs-for': ['edge/ca'] };
+    expect(resolve(given).limits.certificateAuthorities).to.deep.equal([
+      { namespace: 'mesh-system', serviceAccount: 'mesh-citadel-service-account' },
+      { namespace: 'edge', serviceAccount: 'ca' },
+    ]);
+  });
+
   it('serves no gRPC on port 0', () => {
     expect(resolve({ ...SELF, 'grpc-port': 0 }).grpc).to.equal(undefined);
   });
@@ -78,6 +91,25 @@ describe('the configuration of mesh_ca', () => {
     ['a weak key', { ...SELF, 'key-size': 1024 }, '--key-size: 1024 is not one of 2048, 3072, 4096'],
     ['a root that never lives', { ...SELF, 'self-signed-ca-cert-ttl': seconds(0) }, '--self-signed-ca-cert-ttl'],
     ['certificates that never live', { ...SELF, 'workload-cert-ttl': seconds(-1) }, '--workload-cert-ttl'],
+    [
+      'certificates that live longer than the maximum',
+      { ...SELF, 'workload-cert-ttl': seconds(3601), 'max-workload-cert-ttl': seconds(3600) },
+      '--workload-cert-ttl: 1h0m1s is more than --max-workload-cert-ttl allows (1h0m0s)',
+    ],
+    ['a ratio below 0', { ...SELF, 'workload-cert-grace-period-ratio': -0.1 }, '-0.1 is not from 0 to 1'],
+    ['a ratio that is no number', { ...SELF, 'workload-cert-grace-period-ratio': Number.NaN }, 'is not from 0 to 1'],
+    ['an organization that no certificate holds', { ...SELF, org: 'x'.repeat(65) }, '--org: 65 characters'],
+    ['the same of the root', { ...SELF, 'self-signed-ca-org': 'x'.repeat(65) }, '--self-signed-ca-org: 65 characters'],
+    [
+      'authorities without --sign-ca-certs',
+      { ...SELF, 'sign-ca-certs-for': ['a/b'] },
+      '--sign-ca-certs-for needs --sign-ca-certs',
+    ],
+    [
+      'authorities that are no account',
+      { ...SELF, 'sign-ca-certs': true, 'sign-ca-certs-for': ['b'] },
+      '"b" is not of the form namespace/serviceaccount',
+    ],
     ['a maximum of nothing', { ...SELF, 'max-workload-cert-ttl': seconds(0) }, '--max-workload-cert-ttl'],
     [
       'a ratio above 1',

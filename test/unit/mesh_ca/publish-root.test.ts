@@ -54,7 +54,7 @@ describe('publishing the root', () => {
   afterEach(() => stop.abort());
 
   const start = (only?: readonly string[], over: ObjectStore = store): RootPublisher =>
-    followNamespaces({ store: over, kinds, rootPem: ROOT, only, logger, signal: stop.signal });
+    followNamespaces({ store: over, kinds, rootPem: () => ROOT, only, logger, signal: stop.signal });
 
   async function published(): Promise<Readonly<Record<string, unknown>>> {
     const maps = await store.list(kinds.configMap);

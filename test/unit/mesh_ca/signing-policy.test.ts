@@ -3,15 +3,22 @@ import type { Csr } from '../../../src/io/x509/csr-parse.ts';
 import { generateKeyPair, type KeyPair } from '../../../src/io/x509/key.ts';
 import { type Duration, seconds } from '../../../src/lib/duration.ts';
 import { MeshError } from '../../../src/lib/errors.ts';
+import type { SpiffeId } from '../../../src/lib/spiffe.ts';
 import { isRotationDue } from '../../../src/mesh_ca/rotation.ts';
-import { workloadTemplate } from '../../../src/mesh_ca/signing-policy.ts';
+import { type SigningIssuer, type SigningLimits, templateFor } from '../../../src/mesh_ca/signing-policy.ts';
 import { DAY, NOW, testSerial } from '../../harness/certificates.ts';
 
 const caller = { trustDomain: 'cluster.local', namespace: 'foo', serviceAccount: 'httpbin' };
 const OWN = 'spiffe://cluster.local/ns/foo/sa/httpbin';
 const OTHER = 'spiffe://cluster.local/ns/bar/sa/httpbin';
-const limits = { defaultTtl: seconds(10 * DAY), maxTtl: seconds(20 * DAY), organization: '' };
-const issuer = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+const limits: SigningLimits = {
+  defaultTtl: seconds(10 * DAY),
+  maxTtl: seconds(20 * DAY),
+  organization: '',
+  certificateAuthorities: [],
+};
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+const issuer: SigningIssuer = { validity, depthBelow: Number.POSITIVE_INFINITY };
 
 describe('the signing policy', () => {
   let pair: KeyPair;
@@ -28,7 +35,7 @@ describe('the signing policy', () => {
     ...changes,
   });
   const decide = (changes: Partial<Csr> = {}, ttl?: Duration, over = limits, within = issuer) =>
-    workloadTemplate({ caller, csr: csr(changes), ttl }, over, within, NOW, testSerial());
+    templateFor({ caller, csr: csr(changes), ttl }, over, within, NOW, testSerial());
 
   function refusal(changes: Partial<Csr>, ttl?: Duration): string {
     try {
@@ -94,8 +101,7 @@ describe('the signing policy', () => {
     ['nothing', undefined, 10 * DAY],
     ['less than the default', seconds(3600), 3600],
     ['more than the default', seconds(15 * DAY), 15 * DAY],
-    ['more than the maximum', seconds(1000 * DAY), 20 * DAY],
-    ['a hundred million years', seconds(3e15), 20 * DAY],
+    ['the maximum', seconds(20 * DAY), 20 * DAY],
   ];
   for (const [what, asked, granted] of LIVES) {
     it(`lets a certificate live ${granted} s when ${what} is asked for`, () => {
@@ -103,13 +109,17 @@ describe('the signing policy', () => {
     });
   }
 
-  it('never grants a default longer than the maximum', () => {
-    expect(decide({}, undefined, { ...limits, maxTtl: seconds(60) }).notAfter.getTime()).to.equal(NOW.getTime() + 60_000);
-  });
+  for (const asked of [seconds(20 * DAY + 1), seconds(3e12)]) {
+    it(`refuses a life of ${asked} ms, which is longer than the maximum`, () => {
+      expect(refusal({}, asked)).to.match(
+        /^invalid: a certificate for .* is more than the 480h0m0s that are granted at most here$/,
+      );
+    });
+  }
 
   it('never grants more than the issuer has left', () => {
-    const ending = { ...issuer, notAfter: new Date('2026-05-01T13:00:00Z') };
-    expect(decide({}, seconds(DAY), limits, ending).notAfter).to.deep.equal(ending.notAfter);
+    const ending = { ...issuer, validity: { ...validity, notAfter: new Date('2026-05-01T13:00:00Z') } };
+    expect(decide({}, seconds(DAY), limits, ending).notAfter).to.deep.equal(ending.validity.notAfter);
   });
 
   it('refuses a life that is none', () => {
@@ -123,10 +133,77 @@ describe('the signing policy', () => {
   });
 });
 
+describe('the signing policy for other authorities', () => {
+  const authority = { trustDomain: 'cluster.local', namespace: 'mesh-system', serviceAccount: 'mesh-citadel-service-account' };
+  const own = 'spiffe://cluster.local/ns/mesh-system/sa/mesh-citadel-service-account';
+  const named = { namespace: 'edge', serviceAccount: 'ca' };
+  const allowing: SigningLimits = { ...limits, certificateAuthorities: [authority, named] };
+  let pair: KeyPair;
+  before(async () => {
+    pair = await generateKeyPair('ec-p256');
+  });
+
+  const decide = (from: SpiffeId, over: SigningLimits, within = issuer, ttl?: Duration, names: Csr['names'] = []) => {
+    const csr = { publicKey: pair.publicKey, names, hasOtherNames: false, commonNames: [], asksForCa: true };
+    return templateFor({ caller: from, csr, ttl }, over, within, NOW, testSerial());
+  };
+
+  it('grants a signing certificate that names the trust domain, with no further authority below it', () => {
+    for (const from of [authority, { ...named, trustDomain: 'cluster.local' }]) {
+      const { use, names, subject } = decide(from, allowing);
+      expect(use).to.deep.equal({ type: 'ca', pathLength: 0, permittedUriHost: 'cluster.local' });
+      expect(names).to.deep.equal([{ type: 'uri', value: 'spiffe://cluster.local' }]);
+      expect(subject.commonName).to.match(/^intermediate [0-9a-f]{40}$/);
+    }
+  });
+
+  it('lets it live as long as is asked for, up to the end of the issuer', () => {
+    const end = (ttl: Duration) => decide(authority, allowing, issuer, ttl).notAfter.toISOString();
+    expect(end(seconds(100 * DAY))).to.equal('2026-08-09T12:00:00.000Z');
+    expect(end(seconds(1000 * DAY))).to.equal('2027-01-01T00:00:00.000Z');
+  });
+
+  const REFUSED: readonly (readonly [string, () => unknown, string])[] = [
+    [
+      'without --sign-ca-certs',
+      () => decide(authority, limits),
+      `permission_denied: ${own} may not become a certificate authority`,
+    ],
+    ['of any other account', () => decide(caller, allowing), `permission_denied: ${OWN} may not become a certificate authority`],
+    [
+      'of the same account elsewhere',
+      () => decide({ ...authority, namespace: 'foo' }, allowing),
+      'permission_denied: spiffe://cluster.local/ns/foo/sa/mesh-citadel-service-account may not',
+    ],
+    [
+      'for a name of its own choice',
+      () => decide(authority, allowing, issuer, undefined, [{ type: 'uri', value: 'spiffe://cluster.local' }]),
+      'permission_denied: ',
+    ],
+    [
+      'below an authority that allows none',
+      () => decide(authority, allowing, { ...issuer, depthBelow: 0 }),
+      'failed_precondition: ',
+    ],
+  ];
+  for (const [what, run, message] of REFUSED) {
+    it(`refuses it ${what}`, () => {
+      let refusal = 'granted';
+      try {
+        run();
+      } catch (thrown) {
+        const error = MeshError.from(thrown);
+        refusal = `${error.code}: ${error.message}`;
+      }
+      expect(refusal).to.contain(message);
+    });
+  }
+});
+
 describe('rotation', () => {
-  const validity = { notBefore: NOW, notAfter: new Date(NOW.getTime() + 100_000) };
+  const life = { notBefore: NOW, notAfter: new Date(NOW.getTime() + 100_000) };
   const due = (left: number, ratio: number, minimum: number): boolean =>
-    isRotationDue(validity, { ratio, minimum: seconds(minimum) }, new Date(validity.notAfter.getTime() - left * 1000));
+    isRotationDue(life, { ratio, minimum: seconds(minimum) }, new Date(life.notAfter.getTime() - left * 1000));
 
   it('is due when less is left than the ratio of the life', () => {
     expect([due(50, 0.5, 0), due(49, 0.5, 0)]).to.deep.equal([false, true]);

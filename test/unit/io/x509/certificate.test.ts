@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import * as library from '@peculiar/x509';
 import { expect } from 'chai';
 import { readDetails } from '../../../../src/io/x509/certificate-details.ts';
-import { issuedProblems } from '../../../../src/io/x509/issued.ts';
+import { issuedProblems, issuerOf } from '../../../../src/io/x509/issued.ts';
 import { generateKeyPair, type KeyPair } from '../../../../src/io/x509/key.ts';
 import { type CertificateTemplate, validityFrom } from '../../../../src/io/x509/template.ts';
 import { seconds } from '../../../../src/lib/duration.ts';
@@ -120,30 +120,57 @@ describe('certificates', () => {
       ['nothing', () => ({}), []],
       ['another name', () => ({ names: [{ type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/other' }] }), ['names']],
       ['a further name', () => ({ names: [...leafTemplate(pair).names, { type: 'dns', value: 'a.b' }] }), ['names']],
-      ['no name', () => ({ names: [] }), ['names']],
+      ['no name', () => ({ names: [] }), ['extensions', 'names']],
       ['the serial number', () => ({ serial: testSerial() }), ['serial']],
       ['the begin', () => ({ notBefore: new Date('2026-04-01T00:00:00Z') }), ['notBefore']],
       ['the end', () => ({ notAfter: new Date('2026-06-01T00:00:00Z') }), ['notAfter']],
-      ['an authority', () => ({ use: { type: 'ca' } }), ['use', 'use']],
+      ['an authority', () => ({ use: { type: 'ca' } }), ['extensions', 'use', 'use', 'use']],
+      ['the subject', () => ({ subject: { organization: 'other' } }), ['subject', 'extensions']],
       ['for servers only', () => ({ use: { type: 'tls', server: true, client: false } }), ['use']],
-      ['another key', () => ({ publicKey: other.publicKey }), ['publicKey']],
+      ['another key', () => ({ publicKey: other.publicKey }), ['publicKey', 'publicKey']],
     ];
     for (const [what, changes, paths] of ROWS) {
       it(`are compared with the template: ${what} changed`, async () => {
         const template = leafTemplate(pair);
         const leaf = await signLeaf(ca, { ...template, ...changes() });
-        expect(issuedProblems(leaf, template, ca.certificate).map(({ path }) => path)).to.deep.equal(paths);
+        expect(issuedProblems(leaf.raw, template, issuerOf(ca.certificate)).map(({ path }) => path)).to.deep.equal(paths);
       });
     }
+
+    const CA_ROWS: readonly (readonly [string, CertificateTemplate['use'], readonly string[]])[] = [
+      ['nothing', { type: 'ca', pathLength: 0, permittedUriHost: 'cluster.local' }, []],
+      ['the path length', { type: 'ca', pathLength: 1, permittedUriHost: 'cluster.local' }, ['use']],
+      ['no path length', { type: 'ca', permittedUriHost: 'cluster.local' }, ['use']],
+      ['the permitted host', { type: 'ca', pathLength: 0, permittedUriHost: 'example.org' }, ['use']],
+      ['no permitted host', { type: 'ca', pathLength: 0 }, ['extensions', 'use']],
+    ];
+    for (const [what, use, paths] of CA_ROWS) {
+      it(`are compared with the template of an authority: ${what} changed`, async () => {
+        const template = caTemplate(pair, { use: { type: 'ca', pathLength: 0, permittedUriHost: 'cluster.local' } });
+        const certificate = await signLeaf(ca, { ...template, use });
+        expect(issuedProblems(certificate.raw, template, issuerOf(ca.certificate)).map(({ path }) => path)).to.deep.equal(paths);
+      });
+    }
+
+    it('are found when any byte of them is another', async () => {
+      const template = leafTemplate(pair);
+      const { raw } = await signLeaf(ca, template);
+      const issuer = issuerOf(ca.certificate);
+      for (let at = 0; at < raw.length; at += 1) {
+        const changed = Uint8Array.from(raw);
+        changed[at] = (changed[at] ?? 0) ^ 0x01;
+        expect(issuedProblems(changed, template, issuer), `byte ${at}`).not.to.deep.equal([]);
+      }
+    });
 
     it('are compared with the issuer: its name, its key, its end', async () => {
       const template = leafTemplate(pair);
       const sameName = await makeRoot('ec-p256');
       const otherName = await makeRoot('ec-p256', { subject: { organization: 'other' } });
       const leaf = await signLeaf(ca, template);
-      const paths = (issuer: X509Certificate) => issuedProblems(leaf, template, issuer).map(({ path }) => path);
+      const paths = (issuer: X509Certificate) => issuedProblems(leaf.raw, template, issuerOf(issuer)).map(({ path }) => path);
       expect(paths(sameName.certificate)).to.deep.equal(['issuer', 'signature']);
-      expect(paths(otherName.certificate)).to.deep.equal(['issuer', 'signature']);
+      expect(paths(otherName.certificate)).to.deep.equal(['issuer', 'issuer', 'signature']);
       const shortLived = await makeRoot('ec-p256', validityFrom(NOW, seconds(60)));
       expect(paths(shortLived.certificate)).to.contain('notAfter');
     });
@@ -151,7 +178,7 @@ describe('certificates', () => {
     it('that end before they begin are found', async () => {
       const backwards = leafTemplate(pair, { notAfter: new Date('2026-04-30T00:00:00Z') });
       const leaf = await signLeaf(ca, backwards);
-      const problems = issuedProblems(leaf, backwards, ca.certificate);
+      const problems = issuedProblems(leaf.raw, backwards, issuerOf(ca.certificate));
       expect(problems).to.deep.equal([{ path: 'notAfter', message: 'expires before it becomes valid' }]);
     });
   });
@@ -164,7 +191,7 @@ describe('certificates', () => {
       '0080aabbccddeeff00112233445566ff',
     ]) {
       const template = leafTemplate(pair, { serial: Buffer.from(serial, 'hex') });
-      expect(issuedProblems(await signLeaf(ca, template), template, ca.certificate)).to.deep.equal([]);
+      expect(issuedProblems((await signLeaf(ca, template)).raw, template, issuerOf(ca.certificate))).to.deep.equal([]);
     }
   });
 
