@@ -19,6 +19,8 @@ export interface MeshConfig {
   readonly controlPlaneAuthPolicy: 'NONE' | 'MUTUAL_TLS';
   /** Path the sidecars write access logs to; empty: none. */
   readonly accessLogFile: string;
+  /** Whether sidecars report a span of every request to the collector that their agent names (`--collectorBAddress`). */
+  readonly enableTracing: boolean;
 }
 
 export const DEFAULT_MESH_CONFIG: MeshConfig = {
@@ -31,4 +33,5 @@ export const DEFAULT_MESH_CONFIG: MeshConfig = {
   connectTimeout: seconds(1),
   controlPlaneAuthPolicy: 'NONE',
   accessLogFile: '',
+  enableTracing: false,
 };

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { compileTemplate } from '../injection/template.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import { readYaml } from '../model/parse/yaml.ts';
 import { printAddress } from './address.ts';
@@ -32,7 +31,7 @@ export async function readBootstrap(config: ProxyConfig): Promise<Bootstrap> {
       return { text: print(buildBootstrap(config)), extension: '.json' };
     case 'template':
       return {
-        text: print(renderTemplate(source.file, await readSource(source.file, '--templateFile'), config)),
+        text: print(await renderTemplate(source.file, await readSource(source.file, '--templateFile'), config)),
         extension: '.json',
       };
     case 'custom': {
@@ -60,7 +59,9 @@ async function readSource(file: string, flag: string): Promise<string> {
  * Renders a Liquid template of YAML or JSON. A value never is a part of the text's structure, whatever it contains
  * (injection/template.ts); docs/reference/agent.md lists the variables.
  */
-export function renderTemplate(file: string, text: string, config: ProxyConfig): unknown {
+export async function renderTemplate(file: string, text: string, config: ProxyConfig): Promise<unknown> {
+  // Loaded here, for few agents have a template to render.
+  const { compileTemplate } = await import('../injection/template.ts');
   try {
     return compileTemplate(text).render(templateVariables(config));
   } catch (thrown) {

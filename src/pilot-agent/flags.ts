@@ -20,7 +20,13 @@ export type ConfigurationType = (typeof CONFIGURATION_TYPES)[number];
 /** The flags of `pilot-agent debug`. */
 export const debugFlags = flagTable({
   ...loggingFlags,
-  output: { type: 'string', char: 'o', default: 'table', options: ['table', 'json', 'yaml'], summary: 'how to print it' },
+  output: {
+    type: 'string',
+    char: 'o',
+    default: 'table',
+    options: ['table', 'json', 'yaml'],
+    summary: 'how to print it: table, json or yaml',
+  },
   proxyAdminPort: { type: 'int', default: 15000, min: 1, max: 65535, summary: 'administrative port of the proxy' },
 });
 

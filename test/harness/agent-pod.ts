@@ -60,6 +60,11 @@ export class AgentPod {
     this.#run(process.execPath, componentArguments('pilot-discovery', 'run', 'discoveryFlags', options));
   }
 
+  /** Runs a script of Node in the pod; what it prints is in `output`. */
+  runScript(script: string): void {
+    this.#run(process.execPath, ['-e', script]);
+  }
+
   startAgent(options: Readonly<Record<string, unknown>>): void {
     const all = {
       binaryPath: envoyPath(process.env),

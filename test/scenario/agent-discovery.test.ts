@@ -9,6 +9,16 @@ import { eventually } from '../harness/sidecar.ts';
 const FIRST = '10.1.1.2';
 const SECOND = '10.1.1.3';
 
+/** A Zipkin collector that prints what it gets. */
+const ZIPKIN = `require('http').createServer((request, response) => {
+  let body = '';
+  request.on('data', (chunk) => (body += chunk));
+  request.on('end', () => {
+    for (const span of JSON.parse(body)) console.log('span', span.kind, span.tags['http.status_code']);
+    response.writeHead(202).end();
+  });
+}).listen(9411, '127.0.0.1');`;
+
 describe('pilot-agent with pilot-discovery', function () {
   this.timeout(60_000);
   let chain: AgentPod;
@@ -47,6 +57,17 @@ describe('pilot-agent with pilot-discovery', function () {
       });
     }
   }
+
+  it('reports a span of every request when the mesh traces', async () => {
+    await chain.start({ enableTracing: true }, [FIRST]);
+    chain.runScript(ZIPKIN);
+    chain.startAgent({ bootstrapv2: true, collectorBAddress: '127.0.0.1:9411' });
+    await ready();
+    await answers('10.96.0.2', FIRST);
+    await answers(OWN, OWN);
+    for (const kind of ['CLIENT', 'SERVER'])
+      await eventually(`a span of kind ${kind} arrives`, () => chain.output.includes(`span ${kind} 200`) || undefined);
+  });
 
   it('gets nothing in plaintext from a discovery that asks for mutual TLS', async () => {
     await chain.start({ defaultConfig: { controlPlaneAuthPolicy: 'MUTUAL_TLS' } }, [FIRST]);

@@ -31,6 +31,7 @@ export const MESH_CONFIG = {
     proxyInboundListenPort: PORT,
     connectTimeout: { type: 'string', message: 'must be a duration such as 1s or 500ms' },
     accessLogFile: { type: 'string' },
+    enableTracing: { type: 'boolean' },
     defaultConfig: {
       type: 'object',
       properties: { controlPlaneAuthPolicy: { enum: ['NONE', 'MUTUAL_TLS'] } },
@@ -39,7 +40,6 @@ export const MESH_CONFIG = {
 } as const;
 
 const MIXER = 'policy checks and telemetry come with mixs, which this build does not have yet';
-const TRACING = 'tracing is not supported by this build yet';
 const INGRESS = 'ingress is not supported by this build yet';
 
 /** Keys that users of the field know and this build does not have: refused with the reason, never ignored. */
@@ -51,7 +51,6 @@ export const REFUSED_MESH_CONFIG: Readonly<Record<string, string>> = {
   policyCheckFailOpen: MIXER,
   disableMixerHttpReports: MIXER,
   sidecarToTelemetrySessionAffinity: MIXER,
-  enableTracing: TRACING,
   ingressClass: INGRESS,
   ingressService: INGRESS,
   ingressControllerMode: INGRESS,

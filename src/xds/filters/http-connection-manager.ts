@@ -41,6 +41,8 @@ export function httpConnectionManager(mesh: MeshConfig, options: HttpOptions): F
     serverHeaderTransformation: HttpConnectionManager_ServerHeaderTransformation.PASS_THROUGH,
     streamIdleTimeout: OFF,
     accessLog: accessLog(mesh),
+    // Without a provider: where the spans go is in each proxy's bootstrap, and one that has no collector reports none.
+    ...(mesh.enableTracing ? { tracing: {} } : {}),
     upgradeConfigs: [{ upgradeType: 'websocket' }],
     ...optionsOf(options.direction),
     ...(options.strictPaths ? STRICT_PATHS : {}),

@@ -25,6 +25,7 @@ proxyListenPort: 16001
 proxyInboundListenPort: 16006
 connectTimeout: 2.5s
 accessLogFile: /dev/stdout
+enableTracing: true
 defaultConfig:
   controlPlaneAuthPolicy: MUTUAL_TLS
 `;
@@ -39,6 +40,7 @@ defaultConfig:
         proxyInboundListenPort: 16006,
         connectTimeout: 2500,
         accessLogFile: '/dev/stdout',
+        enableTracing: true,
         controlPlaneAuthPolicy: 'MUTUAL_TLS',
       },
     });
@@ -58,7 +60,7 @@ defaultConfig:
     [
       'a: 1\nauthPolcy: NONE\n',
       [
-        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile, defaultConfig',
+        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile, enableTracing, defaultConfig',
         'mesh.yaml:2: authPolcy: unknown field; did you mean "authPolicy"?',
       ],
     ],
