@@ -13,9 +13,45 @@ export interface NameSet {
   readonly names: ReadonlySet<string>;
 }
 
+const RECENT_BYTES = 4 * 1024 * 1024;
+
+/** What requests said lately, byte for byte: comparing takes a tenth of what hashing does, and most streams repeat the same. */
+class RecentWires {
+  readonly #maxBytes: number;
+  /** By length: what is as long is mostly equal. */
+  readonly #byLength = new Map<number, { readonly wire: Buffer; readonly set: NameSet }>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  find(wire: Uint8Array): NameSet | undefined {
+    const known = this.#byLength.get(wire.length);
+    return known?.wire.equals(wire) ? known.set : undefined;
+  }
+
+  /** Replaces one of the same length; the oldest go when there are too many. */
+  add(wire: Uint8Array, set: NameSet): void {
+    if (wire.length > this.#maxBytes / 4) return;
+    this.#drop(wire.length);
+    this.#byLength.set(wire.length, { wire: Buffer.from(wire), set });
+    this.#bytes += wire.length;
+    for (const oldest of this.#byLength.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(length: number): void {
+    if (this.#byLength.delete(length)) this.#bytes -= length;
+  }
+}
+
 export class NamePool {
   readonly #maxNames: number;
   readonly #sets = new Map<string, WeakRef<NameSet>>();
+  readonly #recent = new RecentWires(RECENT_BYTES);
   readonly #dead = new FinalizationRegistry<string>((key) => {
     if (this.#sets.get(key)?.deref() === undefined) this.#sets.delete(key);
   });
@@ -40,7 +76,11 @@ export class NamePool {
   /** From consecutive length-delimited fields as they stand in a request, whatever their number. */
   fromWire(fields: Uint8Array): NameSet {
     if (fields.length === 0) return this.empty;
-    return this.#remembered(`wire ${digest(fields)}`, () => this.of(decodeNames(fields, this.#maxNames)));
+    const known = this.#recent.find(fields);
+    if (known !== undefined) return known;
+    const set = this.#remembered(`wire ${digest(fields)}`, () => this.of(decodeNames(fields, this.#maxNames)));
+    this.#recent.add(fields, set);
+    return set;
   }
 
   union(a: NameSet, b: NameSet): NameSet {

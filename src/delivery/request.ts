@@ -68,42 +68,55 @@ function isTypeUrl(text: string): text is TypeUrl {
   return /^type\.googleapis\.com\/[\w.]{1,200}$/.test(text);
 }
 
+/** Clients write their fields in order; a message that alternates between two is made to cost. */
+const MAX_SEGMENTS = 1_000;
+
+/** Fields of one number, one directly after the other. */
 interface Segment {
+  readonly field: number;
   readonly start: number;
   end: number;
+  /** Where the content of the last one begins. */
+  content: number;
 }
 
-/** The length-delimited fields of a message: of each number the last value, and where its whole fields stand. */
+/**
+ * The length-delimited fields of a message, as places in its bytes: an acknowledgement repeats a thousand names, which are not to become a
+ * thousand objects.
+ */
 class Fields {
   readonly #bytes: Uint8Array;
-  readonly #values = new Map<number, Uint8Array>();
-  readonly #segments = new Map<number, Segment[]>();
+  readonly #segments: Segment[] = [];
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  add(field: number, start: number, end: number, value: Uint8Array): void {
-    this.#values.set(field, value);
-    const segments = this.#segments.get(field);
-    const last = segments?.at(-1);
-    if (segments === undefined) this.#segments.set(field, [{ start, end }]);
-    else if (last?.end === start) last.end = end;
-    else segments.push({ start, end });
+  add(field: number, start: number, content: number, end: number): void {
+    const last = this.#segments.at(-1);
+    if (last?.field === field && last.end === start) {
+      last.end = end;
+      last.content = content;
+    } else {
+      if (this.#segments.length >= MAX_SEGMENTS) throw new RangeError('fields in no order');
+      this.#segments.push({ field, start, end, content });
+    }
   }
 
+  /** The last value. */
   get(field: number): Uint8Array | undefined {
-    return this.#values.get(field);
+    const segment = this.#segments.findLast((one) => one.field === field);
+    return segment === undefined ? undefined : this.#bytes.subarray(segment.content, segment.end);
   }
 
   text(field: number): string {
-    const value = this.#values.get(field);
+    const value = this.get(field);
     return value === undefined ? '' : Buffer.from(value.buffer, value.byteOffset, value.length).toString('utf8');
   }
 
   /** All fields of a number with their tags, one after the other. */
   joined(field: number): Uint8Array {
-    const segments = this.#segments.get(field) ?? [];
+    const segments = this.#segments.filter((one) => one.field === field);
     const parts = segments.map(({ start, end }) => this.#bytes.subarray(start, end));
     return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
   }
@@ -117,12 +130,15 @@ function readFields(bytes: Uint8Array): Fields {
       const start = reader.pos;
       const [field, type] = reader.tag();
       if (type === WireType.LengthDelimited) {
-        const value = reader.bytes();
-        fields.add(field, start, reader.pos, value);
+        const length = reader.uint32();
+        const content = reader.pos;
+        reader.pos += length;
+        fields.add(field, start, content, reader.pos);
       } else {
         reader.skip(type);
       }
     }
+    if (reader.pos > reader.len) throw new RangeError('a field goes beyond the end of the message');
     return fields;
   } catch (thrown) {
     throw new MeshError('invalid', 'the discovery request cannot be decoded', thrown);
