@@ -57,7 +57,7 @@ describe('faults around a sidecar', function () {
       expect(await servedVersion()).to.equal('one');
       expect(await readFile(join(disk, 'envoy-rev0.json'), 'utf8')).to.contain('"one"');
       await rm(join(disk, 'fill'));
-      await eventually('the new one is served', async () => (await servedVersion()) === 'two' || undefined);
+      await eventually('the new one is served soon', async () => (await servedVersion()) === 'two' || undefined, 5_000);
     });
   });
 

@@ -114,7 +114,7 @@ describe('scraping of an injected pod', () => {
   }
 
   for (const given of [
-    { 'prometheus.io/scrape': 'false' },
+    { 'prometheus.io/scrape': 'false', 'prometheus.io/port': '9102' },
     { 'prometheus.io/scrape': 'true' },
     { 'prometheus.io/scrape': 'true', 'prometheus.io/port': 'http' },
     { 'prometheus.io/scrape': 'true', 'prometheus.io/port': '9102', 'prometheus.io/scheme': 'https' },

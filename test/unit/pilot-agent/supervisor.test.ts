@@ -125,6 +125,7 @@ describe('supervision of the proxy', () => {
     await settled();
     expect(supervisor.running.map(({ pid }) => pid)).to.deep.equal([3, 2]);
     expect(runningAfterEnds).to.deep.equal([[1, 2]]);
+    expect(logger.entries.filter(({ level }) => level === 'error')).to.deep.equal([]);
     expect(starts).to.have.length(3);
     stop.abort();
     await run;
