@@ -18,10 +18,15 @@ initContainers:
   - "{{ mesh.proxyListenPort }}"
   - "-z"
   - "{{ mesh.proxyInboundListenPort }}"
+  {%- if settings.proxyMark == "" %}
   - "-u"
   - "1337"
   - "-g"
   - "1337"
+  {%- else %}
+  - --proxy-mark
+  - {{ settings.proxyMark }}
+  {%- endif %}
   - "-m"
   - {{ settings.interceptionMode }}
   - "-i"
@@ -39,6 +44,11 @@ initContainers:
   {%- if settings.excludeOutboundPorts != "" %}
   - --exclude-outbound-ports
   - {{ settings.excludeOutboundPorts }}
+  {%- endif %}
+  {%- if settings.proxyMark != "" %}
+  # The agent's connections to the certificate authority carry no mark: only the proxy's do.
+  - --exclude-outbound-ports
+  - {{ settings.caAddress | split: ":" | last }}
   {%- endif %}
   securityContext:
     runAsUser: 0
@@ -76,6 +86,10 @@ containers:
   - {{ settings.logLevel }}
   - --concurrency
   - {{ settings.concurrency }}
+  {%- if settings.proxyMark != "" %}
+  - --proxyMark
+  - {{ settings.proxyMark }}
+  {%- endif %}
   env:
   - name: POD_NAME
     valueFrom:
@@ -141,6 +155,9 @@ containers:
     readOnlyRootFilesystem: true
     capabilities:
       drop: [ALL]
+      {%- if settings.proxyMark != "" %}
+      add: [NET_ADMIN]
+      {%- endif %}
   volumeMounts:
   - name: mesh-envoy
     mountPath: /etc/mesh/proxy

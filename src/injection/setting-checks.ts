@@ -28,6 +28,12 @@ export function wholeNumber(min: number, max: number): Check {
   return (text) => (isWholeNumber(text, min, max) ? pass(text) : fail(`a whole number from ${min} to ${max}`));
 }
 
+/** Empty: none. */
+export const firewallMark: Check = (text) =>
+  text === '' || (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= 0xffff_ffff)
+    ? pass(text)
+    : fail('a firewall mark, a whole number from 1 to 4294967295, or empty for none');
+
 export const hostAndPort: Check = (text) => {
   const match = /^(?:[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[([0-9A-Fa-f:.]+)\]):(\d+)$/.exec(text);
   const valid =

@@ -1,6 +1,16 @@
 import type { Problem } from '../lib/errors.ts';
 import type { Names } from '../lib/names.ts';
-import { type Check, cidrList, hostAndPort, imageReference, oneOf, portList, quantity, wholeNumber } from './setting-checks.ts';
+import {
+  type Check,
+  cidrList,
+  firewallMark,
+  hostAndPort,
+  imageReference,
+  oneOf,
+  portList,
+  quantity,
+  wholeNumber,
+} from './setting-checks.ts';
 import type { Labels } from './shape.ts';
 
 /** One thing about a sidecar that the configuration sets for all pods, and that an annotation may set for one. */
@@ -44,6 +54,8 @@ const SETTINGS = {
   excludeInboundPorts: spec('traffic', '', portList('only')),
   excludeOutboundPorts: spec('traffic', '', portList('only')),
   rewriteAppHTTPProbers: spec('sidecar', 'true', oneOf(['true', 'false'])),
+  // Tells the proxy's own connections where it has no user of its own, as in a user namespace that has only one.
+  proxyMark: spec('none', '', firewallMark),
   mergeMetrics: spec('sidecar', 'true', oneOf(['true', 'false'])),
 } satisfies Record<string, SettingSpec>;
 

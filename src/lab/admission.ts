@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { parseInjectionConfig } from '../injection/config.ts';
 import { DEFAULT_INJECTION_CONFIG } from '../injection/default-config.ts';
 import { type InjectionContext, injectionContext, injectPod } from '../injection/inject.ts';
+import type { Settings } from '../injection/settings.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import type { Names } from '../lib/names.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
@@ -11,15 +12,20 @@ import { isRecord } from './kubelet/fields.ts';
 
 export const INJECTION_CONFIG_MAP = 'mesh-sidecar-injector';
 const CONFIG_KEY = 'config';
+/** Any that is not 0. */
+const PROXY_MARK = '1337';
 
 /** What Kubernetes' admission does to a new pod: the sidecar webhook, and the fields that every stored pod has. */
 export class Admission {
   readonly #names: Names;
+  readonly #overrides: Partial<Settings>;
   #contextKey = '';
   #context: InjectionContext | undefined;
 
-  constructor(names: Names) {
+  /** `rootless`: in a user namespace, where the proxy has no user of its own. */
+  constructor(names: Names, rootless: boolean) {
     this.#names = names;
+    this.#overrides = rootless ? { proxyMark: PROXY_MARK } : {};
   }
 
   /**
@@ -54,7 +60,8 @@ export class Admission {
       throw new MeshError('invalid', `ConfigMap ${INJECTION_CONFIG_MAP} is not an injection configuration: ${problems}`);
     }
     const hash = (template: string): string => createHash('sha256').update(template).digest('hex');
-    this.#context = injectionContext({ names: this.#names, config: config.value, mesh, hash });
+    const values = { ...config.value.values, ...this.#overrides };
+    this.#context = injectionContext({ names: this.#names, config: { ...config.value, values }, mesh, hash });
     this.#contextKey = key;
     return this.#context;
   }

@@ -18,7 +18,7 @@ import { launchLab } from './launch.ts';
 import { inOrderOfUse } from './manifests.ts';
 import { meshInstallation } from './mesh-command.ts';
 import { controlPlaneLog, type LabPaths, labPaths } from './paths.ts';
-import { blockers } from './pod-readiness.ts';
+import { blockers, hopeless } from './pod-readiness.ts';
 import { checkLaunch } from './preconditions.ts';
 import { isRunning } from './process-identity.ts';
 import type { CommandOptions, CommandResult } from './run-command.ts';
@@ -125,7 +125,10 @@ export class Lab {
     await (existing === undefined ? this.store.create(object) : this.store.replace(object));
   }
 
-  /** Waits until every deployment has its pods and every pod is ready. Throws `deadline_exceeded` that says what each waits for. */
+  /**
+   * Waits until every deployment has its pods and every pod is ready. Throws `deadline_exceeded` that says what each waits for,
+   * `failed_precondition` as soon as one can never be ready.
+   */
   async waitReady(timeout: Duration, progress: Progress): Promise<void> {
     const kinds = kindsFor(this.#host.names);
     const deadline = Date.now() + timeout;
@@ -139,6 +142,12 @@ export class Lab {
       if (line !== told && total > 0) progress(line);
       told = line;
       if (waiting.length === 0) return;
+      const never = hopeless(pods.map(podView));
+      if (never.length > 0)
+        throw new MeshError(
+          'failed_precondition',
+          ['not ready, and never will be:', ...never.map((text) => `  ${text}`)].join('\n'),
+        );
       if (Date.now() > deadline) {
         throw new MeshError(
           'deadline_exceeded',

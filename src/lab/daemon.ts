@@ -24,7 +24,7 @@ import { RESOLV_CONF } from './network/hosts.ts';
 import { NodeNames } from './network/node-names.ts';
 import { NodeNetwork } from './network/node-network.ts';
 import { serviceAddresses, serviceNames } from './network/service-addresses.ts';
-import { nodeRuntime } from './node-runtime.ts';
+import { isRootless, nodeRuntime } from './node-runtime.ts';
 import { controlPlaneLog, type LabPaths } from './paths.ts';
 import { Reconciler } from './reconciler.ts';
 import { ROOT_NAMESPACE, systemObjects } from './system-objects.ts';
@@ -88,7 +88,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   const services = new ServiceController(cluster, logger);
   const workloads = new WorkloadController({
     cluster,
-    admission: new Admission(names),
+    admission: new Admission(names, isRootless(host.env)),
     mesh: mesh.value,
     rootNamespace: ROOT_NAMESPACE,
     random,

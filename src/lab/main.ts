@@ -101,15 +101,23 @@ export async function runDown({ options }: Invocation<typeof downFlags>, host: H
 
 /** `lab daemon`: the process behind a running lab; ends the lab when it ends. */
 export async function runDaemon({ options }: Invocation<typeof daemonFlags>, host: Host): Promise<number> {
-  const [{ runLabDaemon }, { lineLogger }, { meshInstallation }] = await Promise.all([
+  const [{ runLabDaemon }, { watchOwnership }, { lineLogger }, { meshInstallation }] = await Promise.all([
     import('./daemon.ts'),
+    import('./abandonment.ts'),
     import('./line-logger.ts'),
     import('./mesh-command.ts'),
   ]);
   const paths = pathsOf(options.dir, host);
   const installation = meshInstallation(fileURLToPath(import.meta.url), process.execPath);
-  await runLabDaemon({ paths, installation, host, logger: lineLogger(host.stdout, host.now) });
-  rmSync(paths.runState, { force: true });
+  const logger = lineLogger(host.stdout, host.now);
+  const ownership = watchOwnership(paths, logger);
+  const signal = AbortSignal.any([host.signal, ownership.lost]);
+  try {
+    await runLabDaemon({ paths, installation, host: { ...host, signal }, logger });
+  } finally {
+    ownership.stop();
+  }
+  if (ownership.holds()) rmSync(paths.runState, { force: true });
   return 0;
 }
 

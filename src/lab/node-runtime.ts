@@ -33,6 +33,11 @@ const BASE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** What `mesh` reads from the environment that a pod's manifest does not give. */
 const PASSED_ON = ['MESH_DOMAIN'];
 
+/** Whether the lab runs in a user namespace, as the launch script tells the daemon. */
+export function isRootless(env: Host['env']): boolean {
+  return env['MESH_LAB_ROOTLESS'] === '1';
+}
+
 /** Joins what pods need of the node from the cluster's objects, the token issuer and the machine. */
 export function nodeRuntime(parts: NodeRuntimeParts): NodeRuntime {
   const { cluster, host } = parts;
@@ -40,7 +45,7 @@ export function nodeRuntime(parts: NodeRuntimeParts): NodeRuntime {
   const env = Object.fromEntries(PASSED_ON.flatMap((name) => (host.env[name] ? [[name, host.env[name]]] : [])));
   return {
     ...parts,
-    rootless: host.env['MESH_LAB_ROOTLESS'] === '1',
+    rootless: isRootless(host.env),
     hostFiles: { resolve: resolveHostFile },
     images: () => ({
       mapped: new Map(Object.entries(stringMapOf(cluster.find('configMap', ROOT_NAMESPACE, IMAGES_CONFIG_MAP)?.['data']))),

@@ -19,6 +19,22 @@ export function blockers(deployments: readonly KubeObject[], pods: readonly PodV
   return [...lacking, ...pods.filter((pod) => !pod.ready && !isOver(pod)).map(blockerOf)];
 }
 
+/** Reasons that time does not cure: somebody must change the pod, or how the lab runs. */
+const FINAL_REASONS: readonly string[] = ['InvalidSpec', 'NeedsRoot', 'ErrImageNeverPull'];
+
+/** The pods among them that will never be ready, one line each. */
+export function hopeless(pods: readonly PodView[]): readonly string[] {
+  return pods.filter(({ object }) => reasonsOf(object).some((reason) => FINAL_REASONS.includes(reason))).map(blockerOf);
+}
+
+function reasonsOf(pod: KubeObject): readonly string[] {
+  const status = new Fields(pod['status'], 'status', []);
+  const containers = [...status.list('initContainerStatuses'), ...status.list('containerStatuses')];
+  const waiting = containers.map((container) => container.object('state').optionalObject('waiting')?.string('reason'));
+  const conditions = status.list('conditions').map((condition) => condition.string('reason'));
+  return [...waiting, ...conditions].filter((reason) => reason !== undefined);
+}
+
 function blockerOf(pod: PodView): string {
   return `pod ${pod.namespace}/${pod.name}: ${whyNotReady(pod.object) ?? 'not started yet'}`;
 }

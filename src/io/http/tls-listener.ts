@@ -32,6 +32,8 @@ export async function listenTls({ host, port, keyPair, accept, logger }: TlsList
   server.on('secureConnection', accept);
   server.on('tlsClientError', (error, socket) => {
     logger.debug('a TLS handshake failed', { peer: socket.remoteAddress, error: error.message });
+    // Node leaves open what timed out.
+    socket.destroy();
   });
   await listen(server, host, port);
   server.on('error', (error) => logger.error('accepting connections fails', { error: error.message }));

@@ -87,7 +87,9 @@ export class ContainerRunner {
     try {
       launched = this.#host.launch(this.spec);
     } catch (error) {
-      this.#set({ type: 'waiting', reason: 'CreateContainerConfigError', message: MeshError.from(error).message });
+      const { code, message } = MeshError.from(error);
+      const reason = code === 'not_found' ? 'ErrImageNeverPull' : 'CreateContainerConfigError';
+      this.#set({ type: 'waiting', reason, message });
       return undefined;
     }
     const { process, context } = launched;

@@ -35,6 +35,7 @@ export function containerScript({ memory, scratch, plan, workingDir, argv }: Con
     'read -r pid rest </proc/self/stat',
     'echo "$pid" >&3',
     `cd ${quote(memory)}`,
+    ...mirrorFunction(tools),
     ...absolute.flatMap((bind) => bindLines(tools, bind.source, staged.get(bind) ?? '', bind.type)),
     ...rootLines(plan.rootDirectories, scratch, tools),
     ...plan.overlays.flatMap((path, index) => overlayLines(path, `${scratch}/overlay${index}`, tools)),
@@ -62,11 +63,28 @@ function bindLines(tools: SetupTools, source: string, target: string, type: Bind
   return [point, `${tools.mount} -c --rbind ${quote(source)} ${name}`];
 }
 
+/** A shell function that makes the second directory show all that is in the first, with room for more beside it. */
+function mirrorFunction(tools: SetupTools): string[] {
+  return [
+    'mirror() {',
+    `  ${tools.mkdir} -p "$2"`,
+    '  for entry in "$1"/* "$1"/.[!.]*; do',
+    `    if [ -L "$entry" ]; then ${tools.cp} -P "$entry" "$2/\${entry##*/}"`,
+    `    elif [ -d "$entry" ]; then ${tools.mkdir} "$2/\${entry##*/}"; ${tools.mount} -c --rbind "$entry" "$2/\${entry##*/}"`,
+    `    elif [ -e "$entry" ]; then : >"$2/\${entry##*/}"; ${tools.mount} -c --bind "$entry" "$2/\${entry##*/}"; fi`,
+    '  done',
+    '}',
+  ];
+}
+
+/** In a user namespace the kernel makes no overlay of a directory that has mounts below it, such as most machines' /run. */
 function overlayLines(path: string, scratch: string, tools: SetupTools): string[] {
   const options = `lowerdir=${escapeOption(path)},upperdir=${escapeOption(`${scratch}/upper`)},workdir=${escapeOption(`${scratch}/work`)}`;
+  const mirrored = quote(`${scratch}/mirror`);
   return [
     `${tools.mkdir} -p ${quote(`${scratch}/upper`)} ${quote(`${scratch}/work`)}`,
-    `${tools.mount} -c -t overlay -o ${quote(options)} overlay ${quote(path)}`,
+    `${tools.mount} -c -t overlay -o ${quote(options)} overlay ${quote(path)} 2>/dev/null ||`,
+    `  { mirror ${quote(path)} ${mirrored}; ${tools.mount} -c --rbind ${mirrored} ${quote(path)}; }`,
   ];
 }
 
@@ -77,11 +95,7 @@ function rootLines(directories: readonly string[], scratch: string, tools: Setup
   return [
     `${tools.mkdir} -p ${root}`,
     `${tools.mount} -c --bind ${root} ${root}`,
-    `for entry in /* /.[!.]*; do`,
-    `  if [ -L "$entry" ]; then ${tools.cp} -P "$entry" ${root}"$entry"`,
-    `  elif [ -d "$entry" ]; then ${tools.mkdir} ${root}"$entry"; ${tools.mount} -c --rbind "$entry" ${root}"$entry"`,
-    `  elif [ -f "$entry" ]; then : >${root}"$entry"; ${tools.mount} -c --bind "$entry" ${root}"$entry"; fi`,
-    'done',
+    `mirror '' ${root}`,
     `${tools.mkdir} ${root}/.old ${directories.map((name) => quote(`${scratch}/root/${name}`)).join(' ')}`,
     `${tools.pivotRoot} ${root} ${root}/.old`,
   ];

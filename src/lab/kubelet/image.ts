@@ -19,7 +19,7 @@ const SERVERS = ['httpbin', 'jwks'];
 
 /**
  * Decides what runs for a container; `command` and `args` are expanded already. `--image` outranks everything; our own
- * images are known by name; any other needs a `command`, which is run from the host. Throws `invalid` when there is
+ * images are known by name; any other needs a `command`, which is run from the host. Throws `not_found` when there is
  * nothing to run.
  */
 export function imageProgram(
@@ -43,7 +43,7 @@ export function imageProgram(
   if (command !== undefined && program !== undefined) return { type: 'host', argv: [...command, ...args] };
   if (name === 'sleep') return { type: 'host', argv: ['sleep', ...(args.length > 0 ? args : ['infinity'])] };
   throw new MeshError(
-    'invalid',
+    'not_found',
     `the lab has no image "${image}": give the container a command that this machine can run, or name one by --image ${name || 'NAME'}=CMD`,
   );
 }

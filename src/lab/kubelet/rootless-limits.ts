@@ -11,5 +11,5 @@ export function rootlessRefusal({ initContainers }: PodSpec): string | undefined
   const redirection = initContainers.find(({ name }) => name === REDIRECTION_CONTAINER);
   if (redirection === undefined) return undefined;
   if (redirection.args.some((arg) => arg === PROXY_MARK_FLAG || arg.startsWith(`${PROXY_MARK_FLAG}=`))) return undefined;
-  return 'a pod with a sidecar needs a lab that root has started, as the proxy has a user of its own; run `mesh lab down`, then `mesh lab up` as root, or leave the pod out of injection';
+  return 'in a lab without root the proxy has no user of its own: let the injection template give mesh-init and the proxy settings.proxyMark, as the built-in one does, or run `mesh lab down`, then `mesh lab up` as root';
 }
