@@ -7,15 +7,18 @@ import type { SubjectAltName } from '../io/x509/names.ts';
 import { type Duration, formatDuration } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import { isSpiffeId } from '../lib/spiffe.ts';
+import { resolveUpstream } from './config-upstream.ts';
 import type { CaFlags } from './flags.ts';
 import type { AuthorityFiles } from './plugged-in.ts';
 import type { GracePeriod } from './rotation.ts';
 import { serverNames } from './server-identity.ts';
 import type { Account, SigningLimits } from './signing-policy.ts';
+import type { UpstreamConfig } from './upstream-client.ts';
 
 export type AuthoritySource =
   | { readonly type: 'self-signed'; readonly keyType: KeyType; readonly ttl: Duration; readonly organization: string }
-  | { readonly type: 'plugged-in'; readonly files: AuthorityFiles };
+  | { readonly type: 'plugged-in'; readonly files: AuthorityFiles }
+  | { readonly type: 'upstream'; readonly keyType: KeyType; readonly upstream: UpstreamConfig };
 
 export interface CaConfig {
   readonly storePath: string;
@@ -54,7 +57,7 @@ export function resolveConfig(
     storePath: options['orch-config'],
     storageNamespace,
     listenedNamespace: options['listened-namespace'] || env['NAMESPACE'] || undefined,
-    source: options['self-signed-ca'] ? selfSigned(options) : pluggedIn(options, cwd),
+    source: authoritySource(options, cwd),
     limits: signingLimits(options),
     grace: gracePeriod(options),
     liveness: livenessFile(options),
@@ -71,11 +74,21 @@ export function resolveConfig(
   };
 }
 
-function selfSigned(options: Options): AuthoritySource {
-  const keyType = KEY_TYPES.get(options['key-size']);
-  if (keyType === undefined) {
-    throw new MeshError('usage', `flag --key-size: ${options['key-size']} is not one of ${[...KEY_TYPES.keys()].join(', ')}`);
+function authoritySource(options: Options, cwd: string): AuthoritySource {
+  if (options['upstream-ca-address'] !== '') {
+    return { type: 'upstream', keyType: keyTypeOf(options), upstream: resolveUpstream(options, cwd) };
   }
+  return options['self-signed-ca'] ? selfSigned(options) : pluggedIn(options, cwd);
+}
+
+function keyTypeOf(options: Options): KeyType {
+  const keyType = KEY_TYPES.get(options['key-size']);
+  if (keyType !== undefined) return keyType;
+  throw new MeshError('usage', `flag --key-size: ${options['key-size']} is not one of ${[...KEY_TYPES.keys()].join(', ')}`);
+}
+
+function selfSigned(options: Options): AuthoritySource {
+  const keyType = keyTypeOf(options);
   const ttl = positive('self-signed-ca-cert-ttl', options);
   return { type: 'self-signed', keyType, ttl, organization: organization('self-signed-ca-org', options) };
 }
@@ -125,7 +138,10 @@ function pluggedIn(options: Options, cwd: string): AuthoritySource {
     rootCert: absolute(options['root-cert']),
   };
   if (files.signingCert === '' && files.signingKey === '') {
-    throw new MeshError('usage', 'no certificate authority: give --self-signed-ca, or --signing-cert and --signing-key');
+    throw new MeshError(
+      'usage',
+      'no certificate authority: give --self-signed-ca, --upstream-ca-address, or --signing-cert and --signing-key',
+    );
   }
   if (files.signingCert === '') throw new MeshError('usage', 'flag --signing-key needs --signing-cert beside it');
   if (files.signingKey === '') throw new MeshError('usage', 'flag --signing-cert needs --signing-key beside it');

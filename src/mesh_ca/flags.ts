@@ -3,7 +3,6 @@ import { flagTable } from '../flags/table.ts';
 import { milliseconds, seconds } from '../lib/duration.ts';
 
 const HOUR = 3600;
-const UPSTREAM_REFUSED = 'an upstream certificate authority is not supported by this build yet';
 const KUBERNETES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
 
 /** The flags of `mesh_ca` itself, which starts the certificate authority. */
@@ -70,8 +69,7 @@ export const caFlags = flagTable({
   'requested-ca-cert-ttl': {
     type: 'duration',
     default: seconds(8760 * HOUR),
-    summary: 'requested TTL for the workload',
-    refused: UPSTREAM_REFUSED,
+    summary: 'requested TTL of the certificate that the upstream CA gives this CA',
   },
   'root-cert': { type: 'string', default: '', summary: 'root certificate path' },
   'self-signed-ca': {
@@ -105,7 +103,17 @@ export const caFlags = flagTable({
     type: 'string',
     default: '',
     summary: 'IP:port of an upstream CA; when set the CA relies on it to provision its own certificate',
-    refused: UPSTREAM_REFUSED,
+  },
+  'upstream-ca-client-cert': {
+    type: 'string',
+    default: '',
+    summary: 'certificate chain file that the CA shows to the upstream CA, in place of a token',
+  },
+  'upstream-ca-client-key': { type: 'string', default: '', summary: 'private key file of --upstream-ca-client-cert' },
+  'upstream-ca-token': {
+    type: 'string',
+    default: '/var/run/secrets/tokens/mesh-token',
+    summary: 'service account token file that the CA shows to the upstream CA',
   },
   'workload-cert-grace-period-ratio': {
     type: 'float32',

@@ -37,14 +37,15 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
   const stop = new AbortController();
   const signal = AbortSignal.any([host.signal, stop.signal]);
   try {
-    const authority = await openAuthority(config, store, host, logger, signal);
+    const settings = follow(config, store, host, logger, signal);
+    await settings.synced;
+    const { trustDomain } = settings;
+    const authority = await openAuthority({ config, store, host, trustDomain, logger, signal });
     requireRoomBelow(config, authority.current());
     logExpiry(authority.current(), host.now(), logger);
     const kinds = kindsFor(host.names);
     const only = config.listenedNamespace === undefined ? undefined : [config.listenedNamespace];
     const publisher = followNamespaces({ store, kinds, rootPem: () => rootPem(authority.current()), only, logger, signal });
-    const settings = follow(config, store, host, logger, signal);
-    await settings.synced;
     const server = await startServer(config, authority, settings, host, logger);
     authority.onChange(() => {
       logExpiry(authority.current(), host.now(), logger);
@@ -59,6 +60,9 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
     });
     logger.info('shutting down');
     await Promise.all([living, server?.close()]);
+  } catch (thrown) {
+    // Stopped while it waited for its own certificate.
+    if (!host.signal.aborted) throw thrown;
   } finally {
     stop.abort();
   }

@@ -1,15 +1,21 @@
 /** Where the authority comes from, by configuration, and what keeps it up. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import type { CaConfig } from './config.ts';
 import { AuthorityHolder } from './live-authority.ts';
+import { PemSecret } from './pem-secret.ts';
 import { followPluggedIn } from './plugged-in.ts';
 import { openSelfSigned } from './self-signed.ts';
+import { followUpstream } from './upstream.ts';
+import { requestSigningCertificate } from './upstream-client.ts';
 
 const SERIAL_BYTES = 16;
+/** Not the root's, so that a root of before is never lost to a certificate that can be asked for again. */
+const UPSTREAM_SECRET = 'mesh-ca-intermediate-secret';
 
 let randomness = randomBytes(0);
 
@@ -21,15 +27,39 @@ export function newSerial(): Uint8Array {
   return serial;
 }
 
-/** Rejects when there is no usable authority; what follows it ends with the signal. */
-export async function openAuthority(
-  { source, storageNamespace }: CaConfig,
-  store: ObjectStore,
-  { names, now }: Host,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<AuthorityHolder> {
-  if (source.type === 'plugged-in') return followPluggedIn({ files: source.files, now, logger, signal });
-  const options = { ...source, store, kinds: kindsFor(names), names, namespace: storageNamespace, now, newSerial, logger };
-  return new AuthorityHolder(await openSelfSigned(options));
+export interface SourceOptions {
+  readonly config: CaConfig;
+  readonly store: ObjectStore;
+  readonly host: Host;
+  readonly trustDomain: () => string;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Rejects when there is no usable authority, or the signal is aborted while one is waited for; what follows it ends with the signal. */
+export async function openAuthority(options: SourceOptions): Promise<AuthorityHolder> {
+  const { config, store, host, logger, signal } = options;
+  const { source, storageNamespace: namespace } = config;
+  const { names, now } = host;
+  const kinds = kindsFor(names);
+  switch (source.type) {
+    case 'plugged-in':
+      return followPluggedIn({ files: source.files, now, logger, signal });
+    case 'upstream':
+      return followUpstream({
+        config: source.upstream,
+        keyType: source.keyType,
+        grace: config.grace,
+        secret: new PemSecret({ store, kinds, namespace, name: UPSTREAM_SECRET, type: `${names.domain}/ca-intermediate` }),
+        request: (pair, rootPem, abort) => requestSigningCertificate(source.upstream, pair, rootPem, abort),
+        sleep: (time, abort) => setTimeout(time, undefined, { signal: abort }),
+        random: Math.random,
+        trustDomain: options.trustDomain,
+        now,
+        logger,
+        signal,
+      });
+    case 'self-signed':
+      return new AuthorityHolder(await openSelfSigned({ ...source, store, kinds, names, namespace, now, newSerial, logger }));
+  }
 }

@@ -1,5 +1,5 @@
 /** Runs mesh_ca in this process, on a directory of manifests, and talks to it as an agent does. */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +27,21 @@ export function newStoreDirectory(): string {
 export function tokenIssuers(dir: string, issuers: Readonly<Record<string, string>>): void {
   const metadata = { name: 'mesh-token-issuers', namespace: 'mesh-system' };
   manifest(dir, 'token-issuers.yaml', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: issuers });
+}
+
+/** The text of all files below a directory. */
+export function everything(dir: string): string {
+  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(dir, file))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+}
+
+/** The root that a mesh_ca made and kept there. */
+export function rootIn(dir: string): string {
+  const encoded = /ca-cert\.pem["']?:\s*["']?([A-Za-z0-9+/=]+)/.exec(everything(dir))?.[1] ?? '';
+  return Buffer.from(encoded, 'base64').toString();
 }
 
 /** A port nobody listens on right now. */

@@ -14,10 +14,12 @@ import { MeshError } from '../../src/lib/errors.ts';
 import {
   CaProcess,
   createCertificate,
+  everything,
   freePort,
   handleCsr,
   manifest,
   newStoreDirectory,
+  rootIn,
   tokenIssuers,
 } from '../harness/ca-process.ts';
 import { openssl } from '../harness/certificates.ts';
@@ -32,20 +34,6 @@ const issuerDocument = (issuer: string, ...keys: readonly (typeof key)[]): strin
 const token = (changes: Readonly<Record<string, unknown>> = {}): string =>
   signToken(key, claims({ iss: 'lab', ...changes }, new Date()));
 const BAR_SUBJECT = { sub: 'system:serviceaccount:bar:httpbin' };
-
-/** The text of all files below a directory. */
-function everything(dir: string): string {
-  return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map((file) => join(dir, file))
-    .filter((file) => statSync(file).isFile())
-    .map((file) => readFileSync(file, 'utf8'))
-    .join('\n');
-}
-
-function rootIn(dir: string): string {
-  const encoded = /ca-cert\.pem["']?:\s*["']?([A-Za-z0-9+/=]+)/.exec(everything(dir))?.[1] ?? '';
-  return Buffer.from(encoded, 'base64').toString();
-}
 
 async function failure(work: Promise<unknown>): Promise<MeshError> {
   return work.then(

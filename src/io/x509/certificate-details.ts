@@ -7,7 +7,9 @@ import {
   ExtendedKeyUsage,
   type Extension,
   type GeneralName,
+  type GeneralSubtree,
   KeyUsage,
+  NameConstraints,
   SubjectAlternativeName,
   SubjectKeyIdentifier,
 } from '@peculiar/asn1-x509';
@@ -28,6 +30,8 @@ export interface CertificateDetails {
   /** Bits of KeyUsage by their number; undefined: no such extension, so every usage. */
   readonly keyUsage: ReadonlySet<number> | undefined;
   readonly extendedKeyUsage: ReadonlySet<string> | undefined;
+  /** URI subtrees of NameConstraints, as they stand there; permitted undefined: every URI. */
+  readonly uriConstraints: { readonly permitted: readonly string[] | undefined; readonly excluded: readonly string[] };
 }
 
 export function readDetails(certificate: X509Certificate): Parsed<CertificateDetails> {
@@ -63,12 +67,22 @@ function detailsOf(raw: Uint8Array): Parsed<CertificateDetails> {
       pathLength: basic?.pathLenConstraint,
       keyUsage: usage === undefined ? undefined : bitsOf(usage.toNumber()),
       extendedKeyUsage: extended === undefined ? undefined : new Set(extended),
+      uriConstraints: uriConstraintsOf(read(extensions.get(OID.nameConstraints), NameConstraints)),
     },
   };
 }
 
 function read<T>(extension: Extension | undefined, type: new () => T): T | undefined {
   return extension === undefined ? undefined : AsnConvert.parse(extension.extnValue.buffer, type);
+}
+
+function uriConstraintsOf(constraints: NameConstraints | undefined): CertificateDetails['uriConstraints'] {
+  const uris = (trees: Iterable<GeneralSubtree> | undefined): readonly string[] =>
+    [...(trees ?? [])].flatMap(({ base }) =>
+      base.uniformResourceIdentifier === undefined ? [] : [base.uniformResourceIdentifier],
+    );
+  const permitted = uris(constraints?.permittedSubtrees);
+  return { permitted: permitted.length === 0 ? undefined : permitted, excluded: uris(constraints?.excludedSubtrees) };
 }
 
 function bitsOf(flags: number): ReadonlySet<number> {

@@ -86,6 +86,15 @@ export function caProblems(certificate: X509Certificate, below: number): readonl
   return [];
 }
 
+/** Whether what a certificate signs may have URI names of a host (name constraints, RFC 5280, 4.2.1.10). */
+export function permitsUriHost(certificate: X509Certificate, host: string): boolean {
+  const details = readDetails(certificate);
+  if (!details.ok) return false;
+  const { permitted, excluded } = details.value.uriConstraints;
+  const covers = (tree: string): boolean => (tree.startsWith('.') ? host.endsWith(tree) : host === tree);
+  return (permitted === undefined || permitted.some(covers)) && !excluded.some(covers);
+}
+
 /** The one SPIFFE ID of a workload's certificate (X.509-SVID: exactly one URI name). */
 export function spiffeIdOf(certificate: X509Certificate): Parsed<SpiffeId> {
   const details = readDetails(certificate);

@@ -1,5 +1,15 @@
 /** Makes certificate signing requests (PKCS#10, RFC 2986). Needs no library, so that an agent starts quickly. */
-import { bitString, type Der, implicitList, objectIdentifier, octetString, sequence, setOf, unsignedInteger } from './der.ts';
+import {
+  bitString,
+  boolean,
+  type Der,
+  implicitList,
+  objectIdentifier,
+  octetString,
+  sequence,
+  setOf,
+  unsignedInteger,
+} from './der.ts';
 import { type KeyPair, publicKeyDer } from './key.ts';
 import { encodeAltNames, encodeSubject, type SubjectAltName } from './names.ts';
 import { OID } from './oids.ts';
@@ -11,6 +21,8 @@ export interface CsrRequest extends KeyPair {
   readonly dnsSans?: readonly string[];
   readonly organization?: string;
   readonly commonName?: string;
+  /** Whether to ask for a certificate to sign others with. */
+  readonly isCa?: boolean;
 }
 
 const VERSION_1 = unsignedInteger(Uint8Array.of(0));
@@ -25,15 +37,18 @@ export async function createCsr(request: CsrRequest): Promise<{ readonly der: Ui
     VERSION_1,
     encodeSubject(request),
     publicKeyDer(request.publicKey),
-    implicitList(0, ...(names.length === 0 ? [] : [requestedNames(names)])),
+    implicitList(0, ...requestedExtensions(names, request.isCa === true)),
   );
   const { identifier, hash } = signingAlgorithm(request.privateKey);
   const der = sequence(info, identifier, bitString(await signDer(hash, info, request.privateKey)));
   return { der, pem: encodePem('CERTIFICATE REQUEST', der) };
 }
 
-/** The extensionRequest attribute of RFC 2985 with a subject alternative name. */
-function requestedNames(names: readonly SubjectAltName[]): Der {
-  const extension = sequence(objectIdentifier(OID.subjectAltName), octetString(encodeAltNames(names)));
-  return sequence(objectIdentifier(OID.extensionRequest), setOf(sequence(extension)));
+/** The extensionRequest attribute of RFC 2985, if there is anything to ask for. */
+function requestedExtensions(names: readonly SubjectAltName[], isCa: boolean): readonly Der[] {
+  const extensions = [
+    ...(isCa ? [sequence(objectIdentifier(OID.basicConstraints), boolean(true), octetString(sequence(boolean(true))))] : []),
+    ...(names.length > 0 ? [sequence(objectIdentifier(OID.subjectAltName), octetString(encodeAltNames(names)))] : []),
+  ];
+  return extensions.length === 0 ? [] : [sequence(objectIdentifier(OID.extensionRequest), setOf(sequence(...extensions)))];
 }

@@ -13,6 +13,7 @@ function resolve(given: Given, env: Readonly<Record<string, string>> = {}): CaCo
 }
 
 const SELF = { 'self-signed-ca': true };
+const BELOW = { 'upstream-ca-address': '10.0.0.1:8060', 'root-cert': 'root.pem' };
 
 describe('the configuration of mesh_ca', () => {
   it('has the defaults of the specification', () => {
@@ -47,6 +48,25 @@ describe('the configuration of mesh_ca', () => {
     expect(resolve({ 'signing-cert': 'a', 'signing-key': '/b', 'root-cert': 'c' }).source).to.deep.equal({
       type: 'plugged-in',
       files: { signingCert: '/work/a', signingKey: '/b', certChain: '', rootCert: '/work/c' },
+    });
+  });
+
+  it('takes its certificate from an upper CA', () => {
+    expect(resolve(BELOW).source).to.deep.equal({
+      type: 'upstream',
+      keyType: 'rsa-2048',
+      upstream: {
+        address: { host: '10.0.0.1', port: 8060 },
+        rootFile: '/work/root.pem',
+        credential: { type: 'token', file: '/var/run/secrets/tokens/mesh-token' },
+        requestedTtl: seconds(8760 * 3600),
+      },
+    });
+    const source = resolve({ ...BELOW, 'upstream-ca-client-cert': 'c.pem', 'upstream-ca-client-key': '/k.pem' }).source;
+    expect(source.type === 'upstream' && source.upstream.credential).to.deep.equal({
+      type: 'certificate',
+      chainFile: '/work/c.pem',
+      keyFile: '/k.pem',
     });
   });
 
@@ -85,7 +105,22 @@ describe('the configuration of mesh_ca', () => {
   });
 
   const REFUSED: readonly (readonly [string, Given, string])[] = [
-    ['no authority', {}, 'give --self-signed-ca, or --signing-cert and --signing-key'],
+    ['no authority', {}, 'give --self-signed-ca, --upstream-ca-address, or --signing-cert and --signing-key'],
+    ['an upper CA without its root', { 'upstream-ca-address': '10.0.0.1:8060' }, '--upstream-ca-address needs --root-cert'],
+    [
+      'an upper CA beside a self-signed root',
+      { ...SELF, 'upstream-ca-address': '10.0.0.1:8060' },
+      '--self-signed-ca cannot stand beside --upstream-ca-address',
+    ],
+    [
+      'an upper CA beside a plugged-in one',
+      { 'upstream-ca-address': '10.0.0.1:8060', 'signing-cert': 'a' },
+      '--signing-cert cannot stand beside --upstream-ca-address',
+    ],
+    ['an upper CA without port', { ...BELOW, 'upstream-ca-address': '10.0.0.1' }, '"10.0.0.1" is not host:port'],
+    ['an upper CA without host', { ...BELOW, 'upstream-ca-address': ':8060' }, '":8060" is not host:port'],
+    ['half of a credential', { ...BELOW, 'upstream-ca-client-cert': 'a' }, '--upstream-ca-client-key need each other'],
+    ['a CA certificate that never lives', { ...BELOW, 'requested-ca-cert-ttl': seconds(0) }, '--requested-ca-cert-ttl'],
     ['a certificate without its key', { 'signing-cert': 'a' }, '--signing-cert needs --signing-key'],
     ['a key without its certificate', { 'signing-key': 'a' }, '--signing-key needs --signing-cert'],
     ['a weak key', { ...SELF, 'key-size': 1024 }, '--key-size: 1024 is not one of 2048, 3072, 4096'],
