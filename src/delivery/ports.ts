@@ -44,6 +44,11 @@ export interface ConfigSource {
    * answers from its cache. Throws MeshError (`invalid`, `permission_denied`) for a node that gets no configuration at all.
    */
   resources(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet;
+  /**
+   * What `resources` has to wait for, for it may not answer before that; undefined: nothing. To be asked again afterwards, for there may be
+   * a newer snapshot by then. Never rejects. Absent: there is never anything to wait for.
+   */
+  prepare?(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): Promise<void> | undefined;
   /** Runs the listener after every new snapshot, and when everything is to be sent again; returns how to stop it. */
   onChange(listener: (change: Change) => void): () => void;
 }

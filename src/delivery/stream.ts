@@ -5,6 +5,7 @@ import { MeshError } from '../lib/errors.ts';
 import type { Interest } from './interest.ts';
 import type { Change, ConfigSource, DeliveryEvent, Grain, ProxyNode, TypeUrl } from './ports.ts';
 import { requireTypeUrl } from './request.ts';
+import { RequestBudget } from './request-budget.ts';
 import { NOTHING, type Response, type Subscription } from './subscription.ts';
 import { childOf, isCollected, parentOf, rankOf } from './types.ts';
 import { Wakeup } from './wakeup.ts';
@@ -20,6 +21,8 @@ export interface StreamDeps {
   readonly observe: (event: DeliveryEvent) => void;
   readonly admit: Admit;
   readonly timer: Timer;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
   readonly sendTimeout: Duration;
 }
 
@@ -108,8 +111,12 @@ export class DiscoveryStream<Request extends AnyRequest> {
   }
 
   async #receiveAll(): Promise<void> {
+    const budget = new RequestBudget(this.#deps.now);
     try {
-      for await (const bytes of this.#stream.requests) this.#receive(this.#variant.parse(bytes));
+      for await (const bytes of this.#stream.requests) {
+        budget.take();
+        this.#receive(this.#variant.parse(bytes));
+      }
     } finally {
       this.#end();
     }
@@ -183,7 +190,7 @@ export class DiscoveryStream<Request extends AnyRequest> {
     }
   }
 
-  /** Sends the first response that there is; a newer snapshot met on the way replaces what an older one would have said. */
+  /** Sends the first response that there is, or waits for what it is made of; a newer snapshot met on the way replaces what an older one would have said. */
   async #sendNext(): Promise<boolean> {
     const { source } = this.#deps;
     if (this.#node === undefined || source.sequence === 0) return false;
@@ -191,6 +198,11 @@ export class DiscoveryStream<Request extends AnyRequest> {
     for (const watched of this.#watched) {
       const { subscription } = watched;
       if (!watched.due || subscription.inFlight || this.#mustWait(subscription)) continue;
+      const preparing = source.prepare?.(this.#node, subscription.typeUrl, this.#variant.grain);
+      if (preparing !== undefined) {
+        await preparing;
+        return true;
+      }
       watched.due = false;
       const sequence = source.sequence;
       this.#nonces += 1;

@@ -7,6 +7,7 @@ import { MeshError } from '../lib/errors.ts';
 import { DEFAULT_MESH_CONFIG } from '../model/mesh-config.ts';
 import type { DiscoveryFlags } from './flags.ts';
 import { chooseTlsFiles, type TlsFiles } from './tls-files.ts';
+import { parseWebhookEndpoint, type WebhookEndpoint } from './webhook-endpoint.ts';
 
 /** What is left of the flags and the environment once every default and fallback is resolved. */
 export interface DiscoveryConfig {
@@ -26,6 +27,8 @@ export interface DiscoveryConfig {
   readonly monitoring: HostPort;
   /** Undefined: TLS is not served. */
   readonly tls: TlsFiles | undefined;
+  /** Undefined: there is none. */
+  readonly webhook: WebhookEndpoint | undefined;
   /** Whether answers of REST discovery are kept. */
   readonly discoveryCache: boolean;
 }
@@ -58,6 +61,7 @@ export function resolveConfig(
       { certFile: resolve(options.tlsCertFile), keyFile: resolve(options.tlsKeyFile), caFile: resolve(options.caCertFile) },
       given.has('tlsCertFile') || given.has('tlsKeyFile') || given.has('caCertFile'),
     ),
+    webhook: parseWebhookEndpoint(options.webhookEndpoint),
     discoveryCache: options.discovery_cache,
   };
 }

@@ -102,7 +102,6 @@ export const discoveryFlags = flagTable({
     type: 'string',
     default: '',
     summary: 'webhook API endpoint; supports http://<sockethost> and unix:///<absolute_socket_path>',
-    refused: 'webhooks that see discovery responses are not supported by this build yet',
   },
 });
 

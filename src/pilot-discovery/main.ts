@@ -1,6 +1,7 @@
 /** pilot-discovery: joins sources, model, xds and delivery, and serves the result. */
 import { hash, randomUUID } from 'node:crypto';
 import { createAdsMethods } from '../delivery/ads.ts';
+import type { ConfigSource } from '../delivery/ports.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
@@ -16,7 +17,7 @@ import { createCounter } from './counts.ts';
 import { debugHandler } from './debug.ts';
 import { createFeedback } from './feedback.ts';
 import type { DiscoveryFlags } from './flags.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { pagesHandler } from './pages.ts';
 import { createPipeline } from './pipeline.ts';
@@ -117,8 +118,9 @@ async function serveUntil(
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
   const admit = createAdmission({ snapshot: () => publisher.snapshot, now: host.now });
   const tlsFiles = config.tls === undefined ? undefined : await followTlsFiles(config.tls, loggers.main, signal);
+  const source = await sourceFor(config, publisher, metrics, loggers.main, signal);
   const rest = createRestDiscovery({
-    source: publisher,
+    source,
     cached: config.discoveryCache,
     admit,
     observe: feedback.observe,
@@ -136,7 +138,7 @@ async function serveUntil(
   const countsOf = createCounter();
   const servers = await startServers({
     config,
-    methods: createAdsMethods({ source: publisher, admit, observe: feedback.observe, logger: loggers.ads, signal }),
+    methods: createAdsMethods({ source, admit, observe: feedback.observe, logger: loggers.ads, signal }),
     pages: pagesHandler({
       rest: rest.handle,
       debug: debugHandler({
@@ -144,8 +146,8 @@ async function serveUntil(
         snapshot: () => publisher.snapshot,
         summary: () => summariseSnapshot(summarySources),
         pushStatus: () => summarisePush(summarySources),
-        configDump: (proxy) => dumpConfiguration(publisher, proxy.node),
-        resources: (node, typeUrl) => dumpResources(publisher, node, typeUrl),
+        configDump: (proxy) => dumpConfiguration(source, proxy.node),
+        resources: (node, typeUrl) => dumpResources(source, node, typeUrl),
         push: () => publisher.resend(),
         cacheStats: rest.cacheStats,
       }),
@@ -164,6 +166,20 @@ async function serveUntil(
     loggers.main.info('stopping');
     await servers.close(SHUTDOWN_GRACE_MS);
   }
+}
+
+/** What is delivered: what was published, after the webhook, if there is one, has seen it. */
+async function sourceFor(
+  config: DiscoveryConfig,
+  publisher: Publisher,
+  metrics: Metrics,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<ConfigSource> {
+  const { webhook: endpoint } = config;
+  if (endpoint === undefined) return publisher;
+  const { withWebhook } = await import('./webhook.ts');
+  return withWebhook({ endpoint, source: publisher, onResult: metrics.webhookCalled, logger, signal });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import type { DeliveryEvent } from '../delivery/ports.ts';
 import type { CacheRead } from '../delivery/rest-cache.ts';
 import type { SnapshotCounts } from './counts.ts';
 import { type MetricType, metricType } from './resource-types.ts';
+import type { WebhookResult } from './webhook.ts';
 
 /** The metrics of pilot-discovery, under the names that dashboards know. */
 export interface Metrics {
@@ -14,6 +15,7 @@ export interface Metrics {
   snapshot(counts: SnapshotCounts): void;
   jwksFetched(success: boolean): void;
   cacheRead(read: CacheRead): void;
+  webhookCalled(result: WebhookResult): void;
   /** The Prometheus text format. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -47,12 +49,19 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['result'],
     registers,
   });
+  const webhookCalls = new Counter({
+    name: 'pilot_webhook_calls_total',
+    help: 'sets of resources shown to the webhook of --webhookEndpoint, by what became of them',
+    labelNames: ['result'],
+    registers,
+  });
   new Gauge({ name: 'pilot_info', help: 'build version', labelNames: ['version'], registers }).set({ version }, 1);
   return {
     ...delivery,
     snapshot,
     jwksFetched: (success) => (success ? fetches.success : fetches.fail).inc(),
     cacheRead: (read) => cacheReads.inc({ result: read }),
+    webhookCalled: (result) => webhookCalls.inc({ result }),
     text: () => register.metrics(),
     contentType: register.contentType,
   };

@@ -9,6 +9,10 @@ export function createPolledSource(source: ConfigSource, polled: PolledResources
       return source.sequence;
     },
     onChange: (listener) => source.onChange(listener),
+    prepare(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): Promise<void> | undefined {
+      const preparing = source.prepare?.(node, typeUrl, grain);
+      return preparing ?? (typeUrl === TYPE_URLS.cluster ? source.prepare?.(node, TYPE_URLS.endpoint, grain) : undefined);
+    },
     resources(node: ProxyNode, typeUrl: TypeUrl, grain: Grain): ResourceSet {
       const set = source.resources(node, typeUrl, grain);
       switch (typeUrl) {

@@ -1,5 +1,5 @@
 /** What the debug pages say about the configuration in force. */
-import type { ProxyNode, TypeUrl } from '../delivery/ports.ts';
+import type { ConfigSource, ProxyNode, TypeUrl } from '../delivery/ports.ts';
 import type { Problem } from '../lib/errors.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
 import { describeService } from '../model/service.ts';
@@ -85,16 +85,16 @@ function summariseRejection({ typeUrl, objects, proxies, message, since }: Rejec
 }
 
 /** The resources one proxy gets, as JSON, by type. */
-export function dumpConfiguration(publisher: Publisher, node: ProxyNode): unknown {
+export function dumpConfiguration(source: ConfigSource, node: ProxyNode): unknown {
   const types = RESOURCE_TYPE_NAMES.map((name) => {
-    const { version } = publisher.resources(node, TYPE_URLS[name], 'coarse');
-    return [name, { version, resources: [...dumpResources(publisher, node, TYPE_URLS[name])] }];
+    const { version } = source.resources(node, TYPE_URLS[name], 'coarse');
+    return [name, { version, resources: [...dumpResources(source, node, TYPE_URLS[name])] }];
   });
-  return { proxy: node.id, sequence: publisher.sequence, ...Object.fromEntries(types) };
+  return { proxy: node.id, sequence: source.sequence, ...Object.fromEntries(types) };
 }
 
-export function* dumpResources(publisher: Publisher, node: ProxyNode, typeUrl: TypeUrl): Generator<unknown> {
-  for (const { any } of publisher.resources(node, typeUrl, 'coarse').resources.values()) yield withoutKeys(decodeResource(any));
+export function* dumpResources(source: ConfigSource, node: ProxyNode, typeUrl: TypeUrl): Generator<unknown> {
+  for (const { any } of source.resources(node, typeUrl, 'coarse').resources.values()) yield withoutKeys(decodeResource(any));
 }
 
 /** A key set may hold symmetric keys. */
