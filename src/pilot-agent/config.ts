@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { OptionsOf } from '../flags/table.ts';
-import { type Duration, formatDuration } from '../lib/duration.ts';
+import type { Duration } from '../lib/duration.ts';
 import type { Parsed, Problem } from '../lib/errors.ts';
 import { formatSpiffeId } from '../lib/spiffe.ts';
 import { type Address, parseAddress } from './address.ts';
@@ -101,7 +101,7 @@ export function resolveProxyConfig(
       id: `sidecar~${pod.addresses[0] ?? ''}~${pod.id}~${pod.domain}`,
       cluster: options.serviceCluster,
       zone: options.availabilityZone,
-      metadata: { ...pod.metadata, ...pollMetadata(options), LABELS: labels, MESH_VERSION: version },
+      metadata: { ...pod.metadata, LABELS: labels, MESH_VERSION: version },
     },
     addresses: pod.addresses,
     identity: pod.identity,
@@ -139,10 +139,6 @@ export function resolveProxyConfig(
   checkDurations(options, problems);
   return problems.length === 0 ? { ok: true, value: config } : { ok: false, problems };
 }
-
-/** Discovery tells a proxy that polls how often to poll what the bootstrap does not speak of. */
-const pollMetadata = ({ bootstrapv2, discoveryRefreshDelay }: OptionsOf<ProxyFlags>): NodeMetadata =>
-  bootstrapv2 ? {} : { DISCOVERY_REFRESH_DELAY: formatDuration(discoveryRefreshDelay) };
 
 const discoveryId = ({ trustDomain }: WorkloadIdentity): string =>
   formatSpiffeId({ trustDomain: trustDomain ?? DEFAULT_TRUST_DOMAIN, ...DISCOVERY_IDENTITY });

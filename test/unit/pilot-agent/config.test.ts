@@ -59,12 +59,6 @@ describe('configuration of the sidecar', () => {
     });
   });
 
-  it('tells discovery how often it polls, if it does', () => {
-    const metadata = (options: Parameters<typeof proxyOptions>[0]) => resolve(options).node.metadata['DISCOVERY_REFRESH_DELAY'];
-    expect(metadata({ bootstrapv2: false, discoveryRefreshDelay: seconds(2.5) })).to.equal('2.5s');
-    expect(metadata({})).to.equal(undefined);
-  });
-
   it('tells discovery who it is, and what MESH_META_ variables say', () => {
     const env = { ...POD, MESH_META_INTERCEPTION_MODE: 'REDIRECT', MESH_META_NAMESPACE: 'kube-system', OTHER: 'x' };
     expect(resolve({}, env).node.metadata).to.deep.equal({
