@@ -30,6 +30,8 @@ export interface AdsDeps {
   readonly maxNames?: number;
   /** For tests; the default is Node's. */
   readonly timer?: Timer;
+  /** Milliseconds of a clock that never goes back; the default is Node's. */
+  readonly now?: () => number;
 }
 
 const DEFAULT_MAX_NAMES = 50_000;
@@ -50,6 +52,7 @@ export function createAdsMethods(deps: AdsDeps): readonly Method[] {
     observe: deps.observe,
     admit: deps.admit,
     timer: deps.timer ?? systemTimer,
+    now: deps.now ?? (() => performance.now()),
     sendTimeout: deps.sendTimeout ?? seconds(5),
   };
   const sotw: Variant<SotwRequest> = {

@@ -154,8 +154,15 @@ function decoded<T>(decode: () => T): T {
   }
 }
 
+/** Envoy's own list of extensions takes some 40 kB; what a node says is kept as long as its stream lives. */
+const MAX_NODE_BYTES = 256 * 1024;
+
 function nodeOf(bytes: Uint8Array | undefined): ProxyNode | undefined {
   if (bytes === undefined) return undefined;
+  if (bytes.length > MAX_NODE_BYTES) {
+    const message = `the node of a discovery request takes ${bytes.length} bytes, over the limit of ${MAX_NODE_BYTES}; put less into its metadata`;
+    throw new MeshError('resource_exhausted', message);
+  }
   const node = decoded(() => Node.decode(bytes));
   const version = node.userAgentVersionType?.$case === 'userAgentVersion' ? node.userAgentVersionType.userAgentVersion : '';
   const built =

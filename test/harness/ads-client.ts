@@ -29,6 +29,7 @@ export class DiscoveryClient<Req, Res> {
   ) {
     this.#client = new grpc.Client(`127.0.0.1:${port}`, credentials, {
       'grpc.use_local_subchannel_pool': 1,
+      'grpc.max_receive_message_length': -1,
     });
     this.#call = this.#client.makeBidiStreamRequest(
       path,
