@@ -45,7 +45,16 @@ export async function runAgent(config: ProxyConfig, deps: AgentDeps, signal: Abo
   await requireBinary(config.binaryPath);
   await prepareConfigPath(config.configPath);
   const bootstrap = await readBootstrap(config);
-  if (config.bootstrap.kind !== 'generated') await validateCandidate(config, bootstrap, signal);
+  if (config.bootstrap.kind !== 'generated') {
+    const stopped = await validateCandidate(config, bootstrap, signal).then(
+      () => false,
+      (thrown: unknown) => {
+        if (signal.aborted) return true;
+        throw thrown;
+      },
+    );
+    if (stopped) return { kind: 'stopped' };
+  }
   const agent = new Agent(config, deps);
   const close = await agent.listen();
   try {
@@ -156,6 +165,8 @@ class Agent {
           if (!starter.hot) await this.#drain(supervisor);
           const proxy = await starter.start(epoch, configuration);
           running = configuration;
+          // Whatever else is there is of an agent that was killed.
+          if (epoch === 0) await removeOtherEpochs(configPath, [epoch]);
           return proxy;
         },
         diagnose: (epoch) => validateBootstrap(this.#config, bootstrapFile(configPath, epoch, running), this.#ending.signal),

@@ -13,13 +13,17 @@ const STATS_PATH = `/stats?format=json&filter=${encodeURIComponent(`^(${[STATE, 
 /** https://www.envoyproxy.io/docs/envoy/latest/api-v3/admin/v3/server_info.proto */
 const LIVE = 0;
 
-/** Ready: clusters and listeners were received, the proxy is live, and it listens where inbound connections are redirected to. */
+/**
+ * Ready: clusters and listeners were received, the proxy is live, and it listens where inbound connections are redirected to.
+ * A proxy whose own configuration asks no discovery (it does not count updates then) is ready when it is live.
+ */
 export async function proxyReadiness(admin: Admin, inboundPort: number): Promise<Readiness> {
   try {
     const stats = readStats(await admin.get(STATS_PATH));
-    if ((stats.get(CLUSTERS) ?? 0) < 1) return notReady('no clusters were received from discovery yet');
-    if ((stats.get(LISTENERS) ?? 0) < 1) return notReady('no listeners were received from discovery yet');
+    if (stats.get(CLUSTERS) === 0) return notReady('no clusters were received from discovery yet');
+    if (stats.get(LISTENERS) === 0) return notReady('no listeners were received from discovery yet');
     if (stats.get(STATE) !== LIVE || stats.get(WORKERS) !== 1) return notReady('the proxy is still initialising or draining');
+    if (!stats.has(LISTENERS)) return { ready: true };
     const ports = readListenerPorts(await admin.get('/listeners?format=json'));
     if (!ports.includes(inboundPort)) return notReady(`the proxy does not listen on the inbound port ${inboundPort} yet`);
     return { ready: true };

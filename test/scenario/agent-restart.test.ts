@@ -149,6 +149,77 @@ describe('hot restart of a real proxy', function () {
     );
   });
 
+  it('is ready with a configuration that asks no discovery', async () => {
+    await configure('one');
+    sidecar.start({ customConfigFile: file });
+    await sidecar.ready();
+    expect(await version()).to.equal('one');
+  });
+
+  it('drains one proxy before the next where there is no shared memory', async () => {
+    await configure('one');
+    const withoutSharedMemory = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs -o ro none /dev/shm && exec "$0" "$@"'];
+    sidecar.start({ customConfigFile: file, drainDuration: seconds(1) }, {}, withoutSharedMemory);
+    await serves('one');
+    await configure('two');
+    await serves('two');
+    const [first = 0, second = 0] = sidecar.proxyPids();
+    expect([isRunning(first), isRunning(second)]).to.deep.equal([false, true]);
+    expect(sidecar.output).to.contain('/dev/shm cannot be written to');
+  });
+
+  it('ends at once when it is told to stop while the configuration is checked', async () => {
+    await configure('one');
+    const slow = join(sidecar.folder, 'slow-envoy');
+    await writeFile(slow, `#!/bin/sh\necho checking\nexec sleep 60\n`, { mode: 0o755 });
+    const agent = sidecar.start({ customConfigFile: file, binaryPath: slow });
+    await eventually(
+      'it is checked',
+      async () => (await readdir(join(sidecar.folder, 'proxy'))).includes('candidate.json') || undefined,
+    );
+    agent.kill('SIGTERM');
+    expect(await sidecar.exited()).to.equal(0);
+  });
+
+  it('removes what an agent that was killed has left', async () => {
+    await configure('one');
+    const agent = sidecar.start({ customConfigFile: file, drainDuration: seconds(1), parentShutdownDuration: seconds(1) });
+    await serves('one');
+    await configure('two');
+    await serves('two');
+    const [segment = ''] = await sharedMemory();
+    agent.kill('SIGKILL');
+    await sidecar.exited();
+    await eventually('its proxies are gone', () => !sidecar.proxyPids().some(isRunning) || undefined);
+    expect(await readdir('/dev/shm')).to.include(segment);
+    sidecar.start({ customConfigFile: file });
+    await serves('two');
+    expect(await readdir('/dev/shm')).not.to.include(segment);
+    const names = await readdir(join(sidecar.folder, 'proxy'));
+    expect(names.filter((name) => name.startsWith('envoy-rev'))).to.deep.equal(['envoy-rev0.json']);
+  });
+
+  it('does not meet another agent on the same host', async () => {
+    const other = await Sidecar.prepare();
+    try {
+      const otherFile = join(other.folder, 'custom.json');
+      const { inbound, admin } = other.ports;
+      const settings = { version: 'other', port: inbound, adminPort: admin, upstreamPort: other.applicationPort };
+      await writeFile(otherFile, plainBootstrap(settings));
+      await configure('one');
+      sidecar.start({ customConfigFile: file });
+      other.start({ customConfigFile: otherFile });
+      await serves('one');
+      await other.ready();
+      await configure('two');
+      await serves('two');
+      expect((await ask(inbound, '/')).version).to.equal('other');
+      expect(other.proxyPids().map(isRunning)).to.deep.equal([true]);
+    } finally {
+      await other.stop();
+    }
+  });
+
   it('renders a template, and says which line of it is wrong', async () => {
     const template = join(sidecar.folder, 'bootstrap.yaml');
     const { inbound, admin } = sidecar.ports;

@@ -42,6 +42,12 @@ describe('readiness of the proxy', () => {
     });
   }
 
+  it('needs neither of a proxy that is configured by a file alone, but that it is live', async () => {
+    const alone = { 'server.state': 0, 'listener_manager.workers_started': 1 };
+    expect(await proxyReadiness(fakeAdmin(alone, [8080]), 15006)).to.deep.equal({ ready: true });
+    expect((await proxyReadiness(fakeAdmin({ ...alone, 'server.state': 2 }, [8080]), 15006)).ready).to.equal(false);
+  });
+
   it('is false when the proxy does not answer', async () => {
     const dead = { get: () => Promise.reject(new MeshError('unavailable', 'nobody there')), post: () => Promise.reject() };
     expect(await proxyReadiness(dead, 15006)).to.deep.equal({ ready: false, reason: 'nobody there' });
