@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Invocation } from '../flags/table.ts';
 import { ANY_HOST, type HostPort, parseListenAddress } from '../lib/address.ts';
@@ -15,6 +16,10 @@ export interface DiscoveryConfig {
   readonly registryPath: string;
   /** Store of policies and of the mesh configuration. */
   readonly configPath: string;
+  /** The files of `--configDir` are their author's: nothing is written there. */
+  readonly policyStatus: 'written' | 'left';
+  /** Names this server in the status of policies; the same after a restart. */
+  readonly reporterId: string;
   readonly meshConfigFile: string | undefined;
   /** Of the control plane. */
   readonly namespace: string;
@@ -49,6 +54,8 @@ export function resolveConfig(
   return {
     registryPath: options.orchconfig || options.configDir,
     configPath: options.configDir || options.orchconfig,
+    policyStatus: options.configDir === '' ? 'written' : 'left',
+    reporterId: env['POD_NAME'] || `${hostname()}:${options.port}`,
     meshConfigFile: useFile ? options.meshConfig : undefined,
     namespace: options.namespace || env['POD_NAMESPACE'] || DEFAULT_MESH_CONFIG.rootNamespace,
     appNamespace: options.appNamespace || undefined,

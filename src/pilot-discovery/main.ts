@@ -1,6 +1,6 @@
 /** pilot-discovery: joins sources, model, xds and delivery, and serves the result. */
 import { hash, randomUUID } from 'node:crypto';
-import { createAdsMethods } from '../delivery/ads.ts';
+import { createAdsMethods, systemTimer } from '../delivery/ads.ts';
 import type { ConfigSource } from '../delivery/ports.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
@@ -9,24 +9,26 @@ import { createLogging } from '../io/log/winston.ts';
 import { formatProblem, type Problem } from '../lib/errors.ts';
 import { buildInfo, shortVersion } from '../lib/version.ts';
 import { kindsFor } from '../model/kinds.ts';
+import type { ObjectStore } from '../sources/store/object-store.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { createTranslator } from '../xds/translate.ts';
 import { createAdmission } from './admission.ts';
 import { type DiscoveryConfig, resolveConfig } from './config.ts';
 import { createCounter } from './counts.ts';
 import { debugHandler } from './debug.ts';
-import { createFeedback } from './feedback.ts';
+import { createFeedback, type Feedback } from './feedback.ts';
 import type { DiscoveryFlags } from './flags.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { pagesHandler } from './pages.ts';
 import { createPipeline } from './pipeline.ts';
+import { policyFaults } from './policy-status.ts';
 import { Proxies } from './proxies.ts';
 import { Publisher } from './publisher.ts';
 import { createRestDiscovery } from './rest.ts';
 import { startServers } from './servers.ts';
+import { createStatusWriter, NO_STATUS, type StatusWriter } from './status-writer.ts';
 import { dumpConfiguration, dumpResources, summarisePush, summariseSnapshot } from './summary.ts';
-import { followTlsFiles } from './tls-files.ts';
 
 /** Running streams get this long to end by themselves at shutdown. */
 const SHUTDOWN_GRACE_MS = 2_000;
@@ -100,8 +102,9 @@ async function serveUntil(
     metrics,
     logger: loggers.ads,
     now: host.now,
-    onRejections: () => {},
+    onRejections: () => status.touch(),
   });
+  const status = statusWriterFor(config, stores.config, { publisher, feedback, host, logger: loggers.main, signal });
   const checking = setInterval(feedback.check, CHECK_MS);
   signal.addEventListener('abort', () => clearInterval(checking), { once: true });
   const pipeline = await createPipeline({
@@ -110,14 +113,18 @@ async function serveUntil(
     configStore: stores.config,
     names: host.names,
     publisher,
-    onPublish: feedback.onPublish,
+    onPublish: (since) => {
+      feedback.onPublish(since);
+      status.touch();
+    },
     onKeySetFetch: metrics.jwksFetched,
     logger: loggers.main,
     signal,
   });
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
-  const admit = createAdmission({ snapshot: () => publisher.snapshot, now: host.now });
-  const tlsFiles = config.tls === undefined ? undefined : await followTlsFiles(config.tls, loggers.main, signal);
+  const tls = config.tls === undefined ? undefined : await import('./tls-material.ts');
+  const tlsFiles = config.tls && (await tls?.followTlsFiles(config.tls, loggers.main, signal));
+  const admit = createAdmission({ snapshot: () => publisher.snapshot, now: host.now, spiffeIdOf: tls?.spiffeIdOf });
   const source = await sourceFor(config, publisher, metrics, loggers.main, signal);
   const rest = createRestDiscovery({
     source,
@@ -166,6 +173,30 @@ async function serveUntil(
     loggers.main.info('stopping');
     await servers.close(SHUTDOWN_GRACE_MS);
   }
+}
+
+interface StatusSources {
+  readonly publisher: Publisher;
+  readonly feedback: Feedback;
+  readonly host: Host;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+function statusWriterFor(config: DiscoveryConfig, store: ObjectStore, sources: StatusSources): StatusWriter {
+  const { publisher, feedback, host, logger, signal } = sources;
+  if (config.policyStatus === 'left') return NO_STATUS;
+  const { policy, meshPolicy } = kindsFor(host.names);
+  return createStatusWriter({
+    store,
+    kinds: [policy, meshPolicy],
+    faults: () => (publisher.snapshot === undefined ? new Map() : policyFaults(publisher.snapshot, feedback.rejected.list())),
+    reporterId: config.reporterId,
+    now: host.now,
+    timer: systemTimer,
+    logger,
+    signal,
+  });
 }
 
 /** What is delivered: what was published, after the webhook, if there is one, has seen it. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { Problem } from '../../lib/errors.ts';
 import type { Kinds } from '../../model/kinds.ts';
+import type { KubeObject } from '../../model/object.ts';
 import { type Chunk, locate, readChunk, type SourceDocument, splitDocuments } from '../../model/parse/document.ts';
 import { expandList, isMapping, type KindedObject, nestProblem, parseKind, parseObject } from '../../model/parse/object.ts';
 import type { FoundFile } from './directory-scan.ts';
@@ -146,6 +147,15 @@ function place(
   const object = withVersion({ ...found.object, metadata: { ...metadata, ...derived } });
   return { kind: found.kind, object, key, item, line: document.lineOf(path) };
 }
+
+/** Whether a file gave this object no uid of its own, which those that the mesh made have: people wrote it. */
+export function isWrittenByPeople({ metadata }: KubeObject): boolean {
+  return metadata.uid?.[VERSION_AT] === DERIVED_VERSION;
+}
+
+/** The version digit of a UUID. */
+const VERSION_AT = 14;
+const DERIVED_VERSION = '8';
 
 /** The uid of an object whose file gives none: the same in every process, as a name-based UUID (RFC 9562, version 8). */
 function derivedUid(key: string): string {
