@@ -1,14 +1,14 @@
 /**
  * Builds the grpc-go client that the interoperability tests play calls with (test/interop/grpc-go), into the user's cache. Go is
- * needed for nothing else: where it is missing and cannot be installed, or cannot build, the tests say so and are skipped.
+ * needed by tests alone: where it is missing and cannot be installed, or cannot build, the tests say so and are skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ensureGo } from './go.ts';
 import { stampOf } from './step.ts';
 
 const SOURCE_DIR = 'test/interop/grpc-go';
-const USUAL_PLACES = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'];
 
 /** Where the client is, or will be, for the sources as they are. */
 export function grpcGoClientPath(env: NodeJS.ProcessEnv): string {
@@ -23,7 +23,7 @@ export function grpcGoClientPath(env: NodeJS.ProcessEnv): string {
 export function ensureGrpcGoClient(env: NodeJS.ProcessEnv): void {
   const target = grpcGoClientPath(env);
   if (existsSync(target)) return;
-  const go = findGo() ?? installGo();
+  const go = ensureGo('the tests with grpc-go');
   if (go === undefined) {
     process.stderr.write(
       'setup: Go is not installed, so the tests with grpc-go will be skipped; install Go 1.25 or later to run them\n',
@@ -39,21 +39,4 @@ export function ensureGrpcGoClient(env: NodeJS.ProcessEnv): void {
   });
   if (build.status === 0) renameSync(unfinished, target);
   else process.stderr.write(`setup: ${go} could not build ${SOURCE_DIR}; the tests with grpc-go will be skipped\n`);
-}
-
-function findGo(): string | undefined {
-  return USUAL_PLACES.find((program) => spawnSync(program, ['version'], { stdio: 'ignore' }).status === 0);
-}
-
-function installGo(): string | undefined {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return undefined;
-  process.stderr.write('setup: Go for the tests with grpc-go (golang-go) ...\n');
-  const install = ['install', '-y', '--no-install-recommends', 'golang-go'];
-  if (!apt(install) && apt(['update'])) apt(install);
-  return findGo();
-}
-
-function apt(args: readonly string[]): boolean {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  return spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args], { stdio: ['ignore', 2, 2], env }).status === 0;
 }

@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { bundleStep } from './bundle.ts';
+import { clusterDown, clusterUp } from './cluster/commands.ts';
+import { ensureClusterForTests } from './cluster/ensure.ts';
 import { envoyStep } from './envoy.ts';
 import { ensureGrpcGoClient } from './grpc-go.ts';
 import { protoStep } from './proto.ts';
@@ -58,6 +60,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
   setup: async () => {
     await setUp();
     ensureGrpcGoClient(process.env);
+    await ensureClusterForTests(process.env);
     return 0;
   },
   build: async () => {
@@ -75,6 +78,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
   test: async (args) => {
     await setUp();
     ensureGrpcGoClient(process.env);
+    await ensureClusterForTests(process.env);
     const checked = await inOrder(CHECKS);
     if (checked !== 0) return checked;
     return mocha(['--reporter', 'setup/mocha-reporter.cjs', ...args]);
@@ -83,6 +87,8 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await build();
     return run('node_modules/.bin/mocha', ['test/unit/**/*.test.ts'], { UPDATE_GOLDEN: '1' });
   },
+  'cluster:up': (args) => clusterUp(args, process.env),
+  'cluster:down': async (args) => clusterDown(args, process.env),
   bench: async (args) => {
     await setUp();
     return run(process.execPath, ['bench/main.ts', ...args]);

@@ -27,7 +27,13 @@ function missingPackages(): string[] {
   return [...new Set(missing.map((program) => NEEDED[program] ?? program))].sort();
 }
 
-function apt(args: readonly string[]): boolean {
+/** Whether packages can be installed: as root, where there is apt. */
+export function canInstall(): boolean {
+  return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+}
+
+/** Runs apt-get without questions; tells whether it succeeded. */
+export function apt(args: readonly string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   return spawnSync('apt-get', ['-qq', '-o', 'Dpkg::Use-Pty=0', ...args], { stdio: ['ignore', 2, 2], env }).status === 0;
 }
@@ -38,7 +44,7 @@ export function ensureSystemPackages(): void {
   if (missing.length === 0) return;
   const command = `apt-get update && apt-get install -y --no-install-recommends ${missing.join(' ')}`;
   const advice = `system packages are missing: ${missing.join(', ')}; run: sudo sh -c '${command}'`;
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(advice);
+  if (!canInstall()) throw new Error(advice);
   process.stderr.write(`setup: system packages (${missing.join(', ')}) ...\n`);
   const install = ['install', '-y', '--no-install-recommends', ...missing];
   if (!apt(install) && !(apt(['update']) && apt(install)))

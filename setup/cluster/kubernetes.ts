@@ -1,0 +1,126 @@
+/**
+ * Builds the real API server and controller manager from their Go modules (setup/cluster/go) into the user's cache. A build is put
+ * in its place as a whole and at the end, so that one that was broken off is never taken for a good one.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ensureGo } from '../go.ts';
+import { KUBERNETES_SOURCE, KUBERNETES_VERSION, kubernetesDirectory } from './programs.ts';
+
+const MINUTE_MS = 60_000;
+const DOWNLOAD_LIMIT_MS = 10 * MINUTE_MS;
+const BUILD_LIMIT_MS = 30 * MINUTE_MS;
+/** Where there is no terminal, this often a line tells how far the build is. */
+const PROGRESS_MS = 15_000;
+const VERSION_PACKAGE = 'k8s.io/component-base/version';
+
+/** Throws with what to do when it cannot be built. */
+export async function ensureKubernetes(env: NodeJS.ProcessEnv): Promise<void> {
+  const target = kubernetesDirectory(env);
+  if (existsSync(target)) return;
+  const go = ensureGo('the API server of the tests');
+  if (go === undefined) throw new Error('Go is not installed; install Go 1.26 or later (1.21 or later fetches it by itself)');
+  mkdirSync(dirname(target), { recursive: true });
+  const work = mkdtempSync(join(dirname(target), '.build-'));
+  try {
+    // A workspace around this folder, or vendoring asked for elsewhere, is none of this build's business.
+    const goEnv = { ...env, GOWORK: 'off' };
+    await download(go, goEnv);
+    await build(go, work, goEnv);
+    for (const name of ['kube-apiserver', 'kube-controller-manager']) symlinkSync('kubernetes', join(work, name));
+    checkRuns(join(work, 'kube-apiserver'));
+    putInPlace(work, target);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+async function download(go: string, env: NodeJS.ProcessEnv): Promise<void> {
+  process.stderr.write(`setup: Go modules of Kubernetes ${KUBERNETES_VERSION} (about 250 MB, once) ...\n`);
+  const child = spawn(go, ['list', '-deps', './...'], { cwd: KUBERNETES_SOURCE, env, stdio: ['ignore', 'ignore', 2] });
+  await succeed(
+    child,
+    DOWNLOAD_LIMIT_MS,
+    'its Go modules could not be downloaded; check that this machine reaches its Go module proxy (GOPROXY)',
+  );
+}
+
+async function build(go: string, work: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const [major, minor] = KUBERNETES_VERSION.split('.');
+  const flags = Object.entries({ gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: major, gitMinor: minor });
+  const ldflags = ['-s', '-w', ...flags.map(([name, value]) => `-X ${VERSION_PACKAGE}.${name}=${value}`)].join(' ');
+  // -v names each package as it is compiled: that is the progress there is to show.
+  const args = [
+    'build',
+    '-v',
+    '-trimpath',
+    '-buildvcs=false',
+    '-p',
+    '2',
+    '-ldflags',
+    ldflags,
+    '-o',
+    resolve(work, 'kubernetes'),
+    '.',
+  ];
+  process.stderr.write(
+    `setup: API server of Kubernetes ${KUBERNETES_VERSION} for the tests (go build, about 4 minutes, once) ...\n`,
+  );
+  const child = spawn(go, args, { cwd: KUBERNETES_SOURCE, env, stdio: ['ignore', 2, 'pipe'] });
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  const followed = showProgress(child);
+  await succeed(child, BUILD_LIMIT_MS, 'go build failed; its message stands above');
+  await followed;
+}
+
+/** Names of packages become a count; everything else that the build says is passed on. */
+async function showProgress(child: ChildProcess): Promise<void> {
+  if (child.stderr === null) return;
+  const started = Date.now();
+  let packages = 0;
+  let told = started;
+  for await (const line of createInterface({ input: child.stderr })) {
+    if (!/^[\w./~-]+$/.test(line)) {
+      process.stderr.write(`${line}\n`);
+      continue;
+    }
+    packages += 1;
+    if (Date.now() - told < PROGRESS_MS) continue;
+    told = Date.now();
+    process.stderr.write(`setup:   ${packages} packages compiled after ${Math.round((told - started) / 1000)} s ...\n`);
+  }
+}
+
+function succeed(child: ChildProcess, limitMs: number, failure: string): Promise<void> {
+  return new Promise((done, fail) => {
+    const timer = setTimeout(() => {
+      child.kill();
+      fail(new Error(`the API server of Kubernetes ${KUBERNETES_VERSION}: no end after ${limitMs / MINUTE_MS} minutes`));
+    }, limitMs);
+    const failed = (reason: string): void => fail(new Error(`the API server of Kubernetes ${KUBERNETES_VERSION}: ${reason}`));
+    child.on('error', (error) => failed(error.message));
+    child.on('exit', (code) => {
+      clearTimeout(timer);
+      if (code === 0) done();
+      else failed(failure);
+    });
+  });
+}
+
+function checkRuns(program: string): void {
+  const { status, stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8' });
+  if (status !== 0 || !stdout.includes(KUBERNETES_VERSION))
+    throw new Error(`the API server that was built does not run: ${error?.message ?? `exit ${status} ${stdout}`}`);
+}
+
+/** Another set-up may have been faster; its build is as good. */
+function putInPlace(work: string, target: string): void {
+  try {
+    renameSync(work, target);
+  } catch (error) {
+    if (!existsSync(target)) throw error;
+  }
+}
