@@ -1,7 +1,6 @@
 /** Who gets which configuration: a proxy that shows a certificate gets that of its own identity, and no other. */
 import type { X509Certificate } from 'node:crypto';
 import type { ProxyNode } from '../delivery/ports.ts';
-import { spiffeIdOf, validityProblems } from '../io/x509/chain.ts';
 import { MeshError, type Parsed } from '../lib/errors.ts';
 import { formatSpiffeId, type SpiffeId } from '../lib/spiffe.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -22,17 +21,21 @@ export interface AdmissionDeps {
   /** The one in force; nobody is admitted before there is one. */
   readonly snapshot: () => Snapshot | undefined;
   readonly now: () => Date;
+  /** Whom a certificate names; undefined where TLS is not served, so that nobody can show one. */
+  readonly spiffeIdOf: ((certificate: X509Certificate) => Parsed<SpiffeId>) | undefined;
 }
+
+const UNREADABLE: Parsed<SpiffeId> = { ok: false, problems: [{ path: '', message: 'TLS is not served' }] };
 
 /**
  * Asked when a proxy comes and again with every snapshot, so that a pod that is gone, or runs as somebody else, loses its stream. What the
  * mesh configuration's `controlPlaneAuthPolicy` decides is only whether one may come without a certificate.
  */
-export function createAdmission({ snapshot, now }: AdmissionDeps): Admission {
+export function createAdmission({ snapshot, now, spiffeIdOf }: AdmissionDeps): Admission {
   const identities = new WeakMap<X509Certificate, Parsed<SpiffeId>>();
 
   const identityOf = (certificate: X509Certificate): SpiffeId => {
-    const identity = identities.get(certificate) ?? spiffeIdOf(certificate);
+    const identity = identities.get(certificate) ?? spiffeIdOf?.(certificate) ?? UNREADABLE;
     identities.set(certificate, identity);
     if (identity.ok) return identity.value;
     throw new MeshError(
@@ -45,8 +48,9 @@ export function createAdmission({ snapshot, now }: AdmissionDeps): Admission {
     const current = snapshot();
     if (current === undefined) throw new MeshError('unavailable', 'the configuration has not been read yet; try again');
     if (peer.certificate === undefined) return requireNoCertificate(current, peer);
-    const [expired] = validityProblems(peer.certificate, now());
-    if (expired !== undefined) throw new MeshError('unauthenticated', `the client certificate is not valid: ${expired.message}`);
+    const { validToDate: end } = peer.certificate;
+    if (now() > end)
+      throw new MeshError('unauthenticated', `the client certificate expired at ${end.toISOString()}; connect with a new one`);
     requireOwn(current, node, identityOf(peer.certificate));
   };
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../io/log/logger.ts';
 import { handOver, listenMultiplexed, type MultiplexedServer, type Protocols } from '../io/net/multiplex.ts';
 import { seconds } from '../lib/duration.ts';
 import type { DiscoveryConfig } from './config.ts';
-import type { TlsMaterial } from './tls-files.ts';
+import type { TlsMaterial } from './tls-material.ts';
 
 /** Proxies keep one connection each for a long time, so the limit is that of one server's share of a large mesh. */
 const MAX_STREAMS_PER_CONNECTION = 2_048;

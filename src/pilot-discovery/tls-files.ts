@@ -1,25 +1,12 @@
-/** The certificate that pilot-discovery shows and the roots that it checks proxies' certificates against. */
+/** The files of TLS: the certificate that pilot-discovery shows and the roots that it checks proxies' certificates against. */
 import { existsSync } from 'node:fs';
-import { type FollowedFiles, followFiles } from '../io/file/follow-files.ts';
-import type { Logger } from '../io/log/logger.ts';
-import { caProblems, parseCertificateChain, spiffeIdOf } from '../io/x509/chain.ts';
-import { parseKeyPair, type ServerKeyPair } from '../io/x509/key-pair-files.ts';
-import { MeshError, type Parsed, type Problem } from '../lib/errors.ts';
-import { formatSpiffeId } from '../lib/spiffe.ts';
+import { MeshError } from '../lib/errors.ts';
 
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
   readonly caFile: string;
 }
-
-export interface TlsMaterial {
-  readonly keyPair: ServerKeyPair;
-  readonly rootsPem: string;
-}
-
-/** Name of pilot-discovery's service account: proxies accept nobody else. */
-const SERVICE_ACCOUNT = 'mesh-pilot-service-account';
 
 /**
  * The files to follow, if TLS is to be served: those that were asked for must be there; of the default ones all or none.
@@ -36,36 +23,4 @@ export function chooseTlsFiles(files: TlsFiles, given: boolean): TlsFiles | unde
   if (!given && missing.length === paths.length) return undefined;
   const names = missing.map(([flag, path]) => `${path} (${flag})`).join(', ');
   throw new MeshError('usage', `TLS needs a certificate, its key and the roots of proxies; missing: ${names}`);
-}
-
-/** Follows the files; bad ones at start are a MeshError `invalid`, and later the last good ones stay in force. */
-export function followTlsFiles(files: TlsFiles, logger: Logger, signal: AbortSignal): Promise<FollowedFiles<TlsMaterial>> {
-  const { certFile, keyFile, caFile } = files;
-  const parse = ([cert = '', key = '', roots = '']: readonly string[]): Parsed<TlsMaterial> => {
-    const keyPair = parseKeyPair(cert, key, files);
-    const problems = [...(keyPair.ok ? [] : keyPair.problems), ...rootProblems(roots, caFile)];
-    if (!keyPair.ok || problems.length > 0) return { ok: false, problems };
-    warnOfStrangers(keyPair.value, certFile, logger);
-    return { ok: true, value: { keyPair: keyPair.value, rootsPem: roots } };
-  };
-  const onChange = (): void => logger.info('certificates read again', { files: [certFile, keyFile, caFile].join(', ') });
-  return followFiles({ paths: [certFile, keyFile, caFile], title: 'TLS certificate', parse, onChange, logger, signal });
-}
-
-function rootProblems(pem: string, file: string): readonly Problem[] {
-  const roots = parseCertificateChain(pem);
-  if (!roots.ok) return roots.problems.map((problem) => ({ ...problem, file }));
-  if (roots.value.length === 0) return [{ path: '', file, message: 'has no certificate' }];
-  return roots.value.flatMap((root) => caProblems(root, 0)).map((problem) => ({ ...problem, file }));
-}
-
-/** Proxies would refuse a server of another name: better said here than in a thousand of their logs. */
-function warnOfStrangers({ leaf }: ServerKeyPair, file: string, logger: Logger): void {
-  const identity = spiffeIdOf(leaf);
-  if (identity.ok && identity.value.serviceAccount === SERVICE_ACCOUNT) return;
-  logger.warn('proxies will not accept this certificate: it must name the service account that pilot-discovery runs as', {
-    file,
-    needed: `spiffe://<trust domain>/ns/mesh-system/sa/${SERVICE_ACCOUNT}`,
-    found: identity.ok ? formatSpiffeId(identity.value) : identity.problems[0]?.message,
-  });
 }
