@@ -26,6 +26,8 @@ export interface Authority {
   /** What stands between an issued certificate and a root, in order: the signing certificate first. Empty when that is a root itself. */
   readonly intermediates: readonly X509Certificate[];
   readonly roots: readonly X509Certificate[];
+  /** The signing certificate, what stands above it, and the root. */
+  readonly path: readonly X509Certificate[];
   /** When it can issue: the shortest validity on the way to the root. */
   readonly validity: Validity;
   /** How many further authorities may stand between the signing certificate and a workload's; infinite without a path length. */
@@ -112,7 +114,7 @@ function joinAuthority(
   const issuer = issuerOf(signing);
   return {
     ok: true,
-    value: { certificate: signing, issuerKey, issuer, intermediates, roots, validity, depthBelow, pems },
+    value: { certificate: signing, issuerKey, issuer, intermediates, roots, path, validity, depthBelow, pems },
   };
 }
 

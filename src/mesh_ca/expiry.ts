@@ -15,11 +15,10 @@ const DAY_MS = 24 * 3600 * 1000;
 const WARN_DAYS = 90;
 const ERROR_DAYS = 14;
 
-/** What is to be said about the signing certificate, the intermediates and the roots. */
+/** What is to be said about the signing certificate and what stands above it; roots that nothing is signed below may expire. */
 export function expiryNotices(authority: Authority, now: Date): readonly ExpiryNotice[] {
-  const certificates = [authority.certificate, ...authority.intermediates, ...authority.roots];
-  const unique = [...new Map(certificates.map((certificate) => [certificate.fingerprint256, certificate])).values()];
-  return unique.flatMap((certificate): readonly ExpiryNotice[] => {
+  const { path } = authority;
+  return path.flatMap((certificate): readonly ExpiryNotice[] => {
     const daysLeft = Math.floor((certificate.validToDate.getTime() - now.getTime()) / DAY_MS);
     if (daysLeft >= WARN_DAYS) return [];
     const expires = certificate.validToDate.toISOString();

@@ -1,156 +1,196 @@
 /** The self-signed root: kept in a Secret, made once, and never replaced while it is valid. */
-import { X509Certificate } from 'node:crypto';
 import type { Logger } from '../io/log/logger.ts';
-import { signRoot } from '../io/x509/certificate.ts';
-import { parseCertificateChain } from '../io/x509/chain.ts';
-import { generateKeyPair, type KeyType, privateKeyPem } from '../io/x509/key.ts';
-import { encodePem } from '../io/x509/pem.ts';
-import { validityFrom } from '../io/x509/template.ts';
-import type { Duration } from '../lib/duration.ts';
-import { formatProblem, MeshError } from '../lib/errors.ts';
-import type { Names } from '../lib/names.ts';
-import { Redacted } from '../lib/redacted.ts';
-import type { Kinds } from '../model/kinds.ts';
-import { describeRef, type KubeObject, type ObjectRef } from '../model/object.ts';
-import type { ObjectStore } from '../sources/store/object-store.ts';
-import { type Authority, parseAuthority } from './authority.ts';
+import { type Duration, milliseconds } from '../lib/duration.ts';
+import { MeshError } from '../lib/errors.ts';
+import { AuthorityHolder } from './live-authority.ts';
+import type { PemSecret, StoredPems } from './pem-secret.ts';
+import {
+  entriesOf,
+  makeRoot,
+  type RootMaterial,
+  type RootPems,
+  type RootSpec,
+  requireAuthority,
+  requireCertificate,
+  requireMaterial,
+  trustedCerts,
+} from './root-material.ts';
+import { rotationStep } from './root-rotation.ts';
+import type { GracePeriod } from './rotation.ts';
 
 export interface SelfSignedOptions {
-  readonly store: ObjectStore;
-  readonly kinds: Kinds;
-  readonly names: Names;
-  readonly namespace: string;
-  readonly keyType: KeyType;
-  readonly ttl: Duration;
-  readonly organization: string;
+  readonly spec: RootSpec;
+  readonly grace: GracePeriod;
+  readonly secret: PemSecret;
   readonly now: () => Date;
+  /** Milliseconds of a clock that never jumps. */
+  readonly uptime: () => Duration;
   /** 16 random bytes. */
   readonly newSerial: () => Uint8Array;
   readonly logger: Logger;
 }
 
-const SECRET_NAME = 'mesh-ca-secret';
-const CERT_KEY = 'ca-cert.pem';
-const PRIVATE_KEY_KEY = 'ca-key.pem';
 /** Replicas that start together meet at most once or twice. */
 const MAX_ATTEMPTS = 5;
 
-interface RootPems {
-  readonly cert: string;
-  readonly key: Redacted;
+export interface SelfSigned {
+  readonly authority: AuthorityHolder;
+  /** Takes what other replicas changed, and does the next step of a rotation; call it from time to time. A failure is logged. */
+  keepUp(): Promise<void>;
 }
 
 /**
- * The authority of the Secret `mesh-ca-secret`; where there is none, or it has expired, a new root is made and stored first.
- * Of several replicas one stores its root and the others take it. Rejects when the store cannot be read or the Secret is
- * damaged: a second root would part the mesh.
+ * The authority of the Secret; where there is none, or it has expired, a new root is made and stored first. Of several replicas one
+ * stores its root and the others take it. Rejects when the store cannot be read or written, or the Secret is damaged: a second root would
+ * part the mesh.
  */
-export async function openSelfSigned(options: SelfSignedOptions): Promise<Authority> {
-  const { store, kinds, logger, now } = options;
-  const ref: ObjectRef = { kind: kinds.secret, namespace: options.namespace, name: SECRET_NAME };
+export async function openSelfSigned(options: SelfSignedOptions): Promise<SelfSigned> {
+  const { secret, logger } = options;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const stored = await readSecret(store, ref);
-    if (stored !== undefined) {
-      const pems = requirePems(stored, ref);
-      if (!isExpired(pems, ref, now())) {
-        logger.info('root certificate loaded', { secret: describeRef(ref) });
-        return requireAuthority(pems, ref, now());
-      }
-      logger.error('the root certificate has expired and is replaced: workloads must load the new one', {
-        secret: describeRef(ref),
-      });
+    const stored = await secret.read();
+    const material = stored === undefined ? undefined : requireUndamaged(stored, options);
+    if (material !== undefined && !isExpired(material.current, options)) {
+      logger.info('root certificate loaded', { secret: secret.description });
+      return keeper(material, options);
     }
-    const made = await makeRoot(options);
-    const secret = secretOf(made, options, stored);
-    if (await wins(() => (stored === undefined ? store.create(secret) : store.replace(secret)))) {
-      logger.info('root certificate made', { secret: describeRef(ref) });
-      return requireAuthority(made, ref, now());
+    const made = await firstRoot(material, options);
+    if (await secret.write(entriesOf(made), stored)) {
+      logger.info('root certificate made', { secret: secret.description });
+      return keeper(made, options);
     }
-    logger.info('another replica stored its root certificate first', { secret: describeRef(ref) });
+    logger.info('another replica stored its root certificate first', { secret: secret.description });
   }
-  throw new MeshError('unavailable', `${describeRef(ref)} changes again and again while it is read`);
+  throw new MeshError('unavailable', `${secret.description} changes again and again while it is read`);
 }
 
-/** Undefined only if there is no such Secret; any other failure to read it is an error. */
-async function readSecret(store: ObjectStore, ref: ObjectRef): Promise<KubeObject | undefined> {
+/** A root where there is none; in place of an expired one its successor, if it has one, or a new one. */
+async function firstRoot(expired: RootMaterial | undefined, options: SelfSignedOptions): Promise<RootMaterial> {
+  const { spec, secret, logger, now, newSerial } = options;
+  if (expired === undefined) {
+    return { current: await makeRoot(spec, undefined, now(), newSerial()), next: undefined, previous: undefined };
+  }
+  logger.error('the root certificate has expired and is replaced: workloads must load the new one', {
+    secret: secret.description,
+  });
+  const current = usableSuccessor(expired, options) ?? (await makeRoot(spec, expired.current, now(), newSerial()));
+  return { current, next: undefined, previous: expired.current };
+}
+
+function usableSuccessor({ next }: RootMaterial, { now }: SelfSignedOptions): RootPems | undefined {
+  if (next === undefined) return undefined;
+  const { validFromDate, validToDate } = requireCertificate(next);
+  return validFromDate <= now() && now() < validToDate ? next : undefined;
+}
+
+function isExpired(root: RootPems, { now }: SelfSignedOptions): boolean {
+  return requireCertificate(root).validToDate < now();
+}
+
+/** Throws `failed_precondition` with advice. */
+function requireUndamaged(stored: StoredPems, options: SelfSignedOptions): RootMaterial {
   try {
-    return await store.get(ref);
+    const material = requireMaterial(stored);
+    if (!isExpired(material.current, options)) requireAuthority(material, options.now());
+    return material;
   } catch (thrown) {
-    const error = MeshError.from(thrown);
-    if (error.code === 'not_found') return undefined;
-    throw new MeshError(error.code, `the root certificate cannot be read from ${describeRef(ref)}: ${error.message}`, error);
+    const { message } = MeshError.from(thrown);
+    const advice = 'restore it from a copy, or delete it to have a new root made, which cuts off the workloads of the old one';
+    throw new MeshError(
+      'failed_precondition',
+      `${options.secret.description} holds no usable root (${message}): ${advice}`,
+      thrown,
+    );
   }
 }
 
-function requirePems(secret: KubeObject, ref: ObjectRef): RootPems {
-  const data = secret['data'];
-  const text = (key: string): string => {
-    const value = typeof data === 'object' && data !== null ? (data as Readonly<Record<string, unknown>>)[key] : undefined;
-    if (typeof value !== 'string' || value === '') throw damaged(ref, `data has no ${key}`);
-    return Buffer.from(value, 'base64').toString('utf8');
-  };
-  return { cert: text(CERT_KEY), key: new Redacted(text(PRIVATE_KEY_KEY)) };
-}
+function keeper(first: RootMaterial, options: SelfSignedOptions): SelfSigned {
+  const { secret, logger, uptime } = options;
+  let material = first;
+  const authority = new AuthorityHolder(requireAuthority(material, options.now()));
+  let applied = trustedCerts(material, options.now());
+  let nextSeen = seen(material.next, undefined, uptime());
+  let lastFailure: string | undefined;
 
-function isExpired(pems: RootPems, ref: ObjectRef, now: Date): boolean {
-  const parsed = parseCertificateChain(pems.cert);
-  if (!parsed.ok) throw damaged(ref, `${CERT_KEY}: ${parsed.problems.map(formatProblem).join('; ')}`);
-  return parsed.value.some(({ validToDate }) => validToDate < now);
-}
+  /** What is stored may be as it was; then nothing changes. */
+  function adopt(stored: RootMaterial): void {
+    nextSeen = seen(stored.next, nextSeen, uptime());
+    material = stored;
+    // Also a root that expires changes what is trusted.
+    const trusted = trustedCerts(stored, options.now());
+    if (trusted === applied) return;
+    authority.replace(requireAuthority(stored, options.now()));
+    applied = trusted;
+  }
 
-function requireAuthority(pems: RootPems, ref: ObjectRef, now: Date): Authority {
-  const material = { signingCert: pems.cert, signingKey: pems.key, certChain: '', rootCert: '' };
-  const authority = parseAuthority(material, now);
-  if (authority.ok) return authority.value;
-  throw damaged(ref, authority.problems.map(formatProblem).join('; '));
-}
+  async function pass(): Promise<void> {
+    const stored = await secret.read();
+    if (stored === undefined) {
+      if (await secret.write(entriesOf(material), undefined))
+        logger.warn('the root certificate was gone from the store and is back');
+      return;
+    }
+    adopt(requireUndamaged(stored, options));
+    const after = await advance(material, nextSeen, options);
+    if (after !== undefined && (await secret.write(entriesOf(after), stored))) adopt(after);
+  }
 
-function damaged(ref: ObjectRef, reason: string): MeshError {
-  const advice = 'restore it from a copy, or delete it to have a new root made, which cuts off the workloads of the old one';
-  return new MeshError('failed_precondition', `${describeRef(ref)} holds no usable root (${reason}): ${advice}`);
-}
-
-async function makeRoot(options: SelfSignedOptions): Promise<RootPems> {
-  const pair = await generateKeyPair(options.keyType);
-  const template = {
-    subject: { organization: options.organization },
-    names: [],
-    publicKey: pair.publicKey,
-    serial: options.newSerial(),
-    ...validityFrom(options.now(), options.ttl),
-    use: { type: 'ca' },
-  } as const;
-  const certificate = new X509Certificate(await signRoot(template, pair.privateKey));
-  return { cert: encodePem('CERTIFICATE', certificate.raw), key: privateKeyPem(pair.privateKey) };
-}
-
-function secretOf(pems: RootPems, { kinds, names, namespace }: SelfSignedOptions, before: KubeObject | undefined): KubeObject {
-  const version = before?.metadata.resourceVersion;
   return {
-    apiVersion: kinds.secret.apiVersion,
-    kind: kinds.secret.kind,
-    metadata: {
-      ...before?.metadata,
-      name: SECRET_NAME,
-      namespace,
-      ...(version === undefined ? {} : { resourceVersion: version }),
-    },
-    type: `${names.domain}/ca-root`,
-    data: {
-      [CERT_KEY]: Buffer.from(pems.cert).toString('base64'),
-      [PRIVATE_KEY_KEY]: Buffer.from(pems.key.reveal()).toString('base64'),
+    authority,
+    async keepUp() {
+      try {
+        await pass();
+        lastFailure = undefined;
+      } catch (thrown) {
+        const { message } = MeshError.from(thrown);
+        if (message === lastFailure) return;
+        lastFailure = message;
+        logger.error('the stored root certificate cannot be kept up; the one in force stays', { reason: message });
+      }
     },
   };
 }
 
-/** Whether the write went through, or another replica was first. */
-async function wins(write: () => Promise<KubeObject>): Promise<boolean> {
-  try {
-    await write();
-    return true;
-  } catch (thrown) {
-    const { code } = MeshError.from(thrown);
-    if (code === 'already_exists' || code === 'conflict') return false;
-    throw thrown;
+interface Seen {
+  readonly cert: string;
+  readonly since: Duration;
+}
+
+/** Since when this process knows of a successor. */
+function seen(next: RootPems | undefined, before: Seen | undefined, uptime: Duration): Seen | undefined {
+  if (next === undefined) return undefined;
+  return before?.cert === next.cert ? before : { cert: next.cert, since: uptime };
+}
+
+/** What is to be stored next; undefined when nothing is due. */
+async function advance(
+  material: RootMaterial,
+  nextSeen: Seen | undefined,
+  { spec, grace, now, uptime, newSerial, logger }: SelfSignedOptions,
+): Promise<RootMaterial | undefined> {
+  const { current, next } = material;
+  const nextPublishedFor = milliseconds(nextSeen === undefined ? 0 : uptime() - nextSeen.since);
+  const state = {
+    current: validityOf(current),
+    next: next && validityOf(next),
+    nextPublishedFor,
+  };
+  const step = rotationStep(state, grace, now());
+  switch (step.type) {
+    case 'none':
+      return undefined;
+    case 'make-next': {
+      const made = await makeRoot(spec, current, now(), newSerial());
+      const expires = state.current.notAfter.toISOString();
+      logger.warn('the root certificate has a successor, which is published beside it and signs later', { expires });
+      return { ...material, next: made };
+    }
+    case 'switch':
+      logger.warn('the successor of the root certificate signs from now on', { until: state.next?.notAfter.toISOString() });
+      return { current: next ?? current, next: undefined, previous: current };
   }
+}
+
+function validityOf(root: RootPems): { readonly notBefore: Date; readonly notAfter: Date } {
+  const { validFromDate, validToDate } = requireCertificate(root);
+  return { notBefore: validFromDate, notAfter: validToDate };
 }

@@ -40,7 +40,7 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
     const settings = follow(config, store, host, logger, signal);
     await settings.synced;
     const { trustDomain } = settings;
-    const authority = await openAuthority({ config, store, host, trustDomain, logger, signal });
+    const { authority, keepUp: keepAuthorityUp } = await openAuthority({ config, store, host, trustDomain, logger, signal });
     requireRoomBelow(config, authority.current());
     logExpiry(authority.current(), host.now(), logger);
     const kinds = kindsFor(host.names);
@@ -54,6 +54,7 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
     });
     const living = keepAlive(config, authority, host, logger, signal);
     await keepUp(signal, async (round) => {
+      await keepAuthorityUp();
       await publisher.publish();
       await server?.identity.renewIfDue();
       if (round % UPKEEPS_A_DAY === 0) logExpiry(authority.current(), host.now(), logger);

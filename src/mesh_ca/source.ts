@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
+import { milliseconds } from '../lib/duration.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import type { CaConfig } from './config.ts';
-import { AuthorityHolder } from './live-authority.ts';
+import type { AuthorityHolder } from './live-authority.ts';
 import { PemSecret } from './pem-secret.ts';
 import { followPluggedIn } from './plugged-in.ts';
 import { openSelfSigned } from './self-signed.ts';
@@ -14,6 +15,7 @@ import { followUpstream } from './upstream.ts';
 import { requestSigningCertificate } from './upstream-client.ts';
 
 const SERIAL_BYTES = 16;
+const ROOT_SECRET = 'mesh-ca-secret';
 /** Not the root's, so that a root of before is never lost to a certificate that can be asked for again. */
 const UPSTREAM_SECRET = 'mesh-ca-intermediate-secret';
 
@@ -36,17 +38,23 @@ export interface SourceOptions {
   readonly signal: AbortSignal;
 }
 
+export interface OpenedAuthority {
+  readonly authority: AuthorityHolder;
+  /** What is to be done from time to time; never rejects. */
+  keepUp(): Promise<void>;
+}
+
 /** Rejects when there is no usable authority, or the signal is aborted while one is waited for; what follows it ends with the signal. */
-export async function openAuthority(options: SourceOptions): Promise<AuthorityHolder> {
+export async function openAuthority(options: SourceOptions): Promise<OpenedAuthority> {
   const { config, store, host, logger, signal } = options;
   const { source, storageNamespace: namespace } = config;
   const { names, now } = host;
   const kinds = kindsFor(names);
   switch (source.type) {
     case 'plugged-in':
-      return followPluggedIn({ files: source.files, now, logger, signal });
-    case 'upstream':
-      return followUpstream({
+      return { authority: await followPluggedIn({ files: source.files, now, logger, signal }), keepUp: async () => {} };
+    case 'upstream': {
+      const authority = await followUpstream({
         config: source.upstream,
         keyType: source.keyType,
         grace: config.grace,
@@ -59,7 +67,17 @@ export async function openAuthority(options: SourceOptions): Promise<AuthorityHo
         logger,
         signal,
       });
+      return { authority, keepUp: async () => {} };
+    }
     case 'self-signed':
-      return new AuthorityHolder(await openSelfSigned({ ...source, store, kinds, names, namespace, now, newSerial, logger }));
+      return openSelfSigned({
+        spec: source,
+        grace: config.grace,
+        secret: new PemSecret({ store, kinds, namespace, name: ROOT_SECRET, type: `${names.domain}/ca-root` }),
+        uptime: () => milliseconds(performance.now()),
+        now,
+        newSerial,
+        logger,
+      });
   }
 }

@@ -7,6 +7,8 @@ import { OID } from './oids.ts';
 export interface SubjectName {
   readonly organization?: string | undefined;
   readonly commonName?: string | undefined;
+  /** A whole Name, as another certificate has it, in place of the other parts. */
+  readonly der?: Uint8Array | undefined;
 }
 
 export interface SubjectAltName {
@@ -17,6 +19,9 @@ export interface SubjectAltName {
 /** Tags of the choices of GeneralName. */
 const TAGS = { email: 1, dns: 2, uri: 6, ip: 7 } as const;
 
+/** Tag and length of a SEQUENCE without content. */
+const EMPTY_LENGTH = 2;
+
 /** IA5String without control characters: what may stand in a name that others compare as text. */
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/;
 
@@ -26,6 +31,7 @@ function attribute(oid: string, value: string): Der {
 
 /** A Name; empty when there is neither part. */
 export function encodeSubject(subject: SubjectName): Der {
+  if (subject.der !== undefined) return subject.der;
   const parts: Der[] = [];
   if (subject.organization !== undefined && subject.organization !== '') {
     parts.push(attribute(OID.organization, subject.organization));
@@ -37,7 +43,8 @@ export function encodeSubject(subject: SubjectName): Der {
 }
 
 export function isEmptySubject(subject: SubjectName): boolean {
-  return (subject.organization ?? '') === '' && (subject.commonName ?? '') === '';
+  const { organization = '', commonName = '', der } = subject;
+  return der === undefined ? organization === '' && commonName === '' : der.length <= EMPTY_LENGTH;
 }
 
 /** GeneralNames; throws `invalid` for a name that IA5String cannot hold or that is no address. */
