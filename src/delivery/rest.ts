@@ -9,7 +9,8 @@ import { Frames } from './frames.ts';
 import { ALL, type Interest } from './interest.ts';
 import { NamePool } from './name-set.ts';
 import type { PollingProxies } from './polling.ts';
-import type { ConfigSource, ProxyNode, TypeUrl } from './ports.ts';
+import type { ConfigSource, ProxyNode } from './ports.ts';
+import { prepared } from './prepared.ts';
 import { CONTENT_TYPES, RestBodies, type ToJson } from './rest-body.ts';
 import type { Answer, AnswerCache } from './rest-cache.ts';
 import { type RestRequest, readRestRequest, restFormatOf, restTypeOf } from './rest-request.ts';
@@ -63,7 +64,7 @@ export function createRestHandler(deps: RestDeps): HttpHandler {
     deps.admit?.(http, request.node);
     if (source.sequence === 0) throw new MeshError('unavailable', 'the configuration has not been read yet; try again');
     const { node, names, versionInfo } = request;
-    await prepared(source, node, typeUrl);
+    await prepared(source, node, typeUrl, 'coarse');
     const { sequence } = source;
     const answer = answerTo(request);
     proxies.answered({ node, typeUrl, names, held: versionInfo, version: answer.version, sequence });
@@ -72,14 +73,6 @@ export function createRestHandler(deps: RestDeps): HttpHandler {
   }
 
   return poll;
-}
-
-async function prepared(source: ConfigSource, node: ProxyNode, typeUrl: TypeUrl): Promise<void> {
-  for (;;) {
-    const preparing = source.prepare?.(node, typeUrl, 'coarse');
-    if (preparing === undefined) return;
-    await preparing;
-  }
 }
 
 /** What of a node decides about its configuration. */

@@ -1,6 +1,7 @@
 /** pilot-discovery: joins sources, model, xds and delivery, and serves the result. */
 import { hash, randomUUID } from 'node:crypto';
 import { createAdsMethods, systemTimer } from '../delivery/ads.ts';
+import { createFetchMethods } from '../delivery/fetch.ts';
 import type { ConfigSource } from '../delivery/ports.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
@@ -145,7 +146,10 @@ async function serveUntil(
   const countsOf = createCounter();
   const servers = await startServers({
     config,
-    methods: createAdsMethods({ source, admit, observe: feedback.observe, logger: loggers.ads, signal }),
+    methods: [
+      ...createAdsMethods({ source, admit, observe: feedback.observe, logger: loggers.ads, signal }),
+      ...createFetchMethods({ source, admit }),
+    ],
     pages: pagesHandler({
       rest: rest.handle,
       debug: debugHandler({

@@ -13,7 +13,7 @@ const policy = (status?: object): KubeObject => ({
   spec: {},
   ...(status === undefined ? {} : { status }),
 });
-const after = (object: KubeObject, faults: PolicyFaults | undefined, reporter = at('10:00:00')): KubeObject => {
+const reported = (object: KubeObject, faults: PolicyFaults | undefined, reporter = at('10:00:00')): KubeObject => {
   const changed = withFaults(object, faults, reporter);
   if (changed === undefined) throw new Error('nothing to write');
   return changed;
@@ -27,7 +27,7 @@ describe('status of a policy', () => {
   });
 
   it('says that proxies reject it, once, and that they do no more', () => {
-    const rejected = after(policy(), REJECTED);
+    const rejected = reported(policy(), REJECTED);
     expect(conditions(rejected)).to.deep.equal([
       {
         type: 'Accepted',
@@ -39,28 +39,28 @@ describe('status of a policy', () => {
       },
     ]);
     expect(withFaults(rejected, REJECTED, at('11:00:00'))).to.equal(undefined);
-    const cleared = after(rejected, undefined, at('11:00:00'));
+    const cleared = reported(rejected, undefined, at('11:00:00'));
     expect(conditions(cleared)).to.have.length(1);
     expect(conditions(cleared)[0]).to.include({ status: 'True', reason: 'Accepted', lastTransitionTime: '2026-01-01T11:00:00Z' });
     expect(withFaults(cleared, undefined, at('12:00:00'))).to.equal(undefined);
   });
 
   it('says that an older policy is in force, whoever reports it', () => {
-    const conflicted = after(policy(), CONFLICT);
+    const conflicted = reported(policy(), CONFLICT);
     expect(conditions(conflicted)[0]).to.include({ type: 'Conflicted', status: 'True', message: CONFLICT.conflict });
     expect(withFaults(conflicted, CONFLICT, at('10:01:00', 'b'))).to.equal(undefined);
-    expect(conditions(after(conflicted, undefined, at('10:01:00', 'b')))[0]).to.include({ status: 'False' });
+    expect(conditions(reported(conflicted, undefined, at('10:01:00', 'b')))[0]).to.include({ status: 'False' });
   });
 
   it('leaves the rejection that another server reported alone until it is old', () => {
-    const rejected = after(policy(), REJECTED);
+    const rejected = reported(policy(), REJECTED);
     expect(withFaults(rejected, undefined, at('10:05:00', 'b'))).to.equal(undefined);
     expect(withFaults(rejected, { ...REJECTED, rejected: 'otherwise' }, at('10:05:00', 'b'))).to.equal(undefined);
-    expect(conditions(after(rejected, undefined, at('10:11:00', 'b')))[0]).to.include({ status: 'True' });
+    expect(conditions(reported(rejected, undefined, at('10:11:00', 'b')))[0]).to.include({ status: 'True' });
   });
 
   it('keeps conditions and fields of others', () => {
-    const object = after(policy({ note: 1, conditions: [{ type: 'Other', status: 'True' }] }), CONFLICT);
+    const object = reported(policy({ note: 1, conditions: [{ type: 'Other', status: 'True' }] }), CONFLICT);
     expect(object['status']).to.include({ note: 1 });
     expect(conditions(object)[0]).to.deep.equal({ type: 'Other', status: 'True' });
   });
