@@ -11,6 +11,7 @@ import { kindsFor } from '../src/model/kinds.ts';
 import type { ObjectStore } from '../src/sources/store/object-store.ts';
 import { openStore } from '../src/sources/store/open.ts';
 import { printFigures } from './figures.ts';
+import { printIdleMemory } from './idle.ts';
 
 const STARTS = 3;
 const CHANGES = 50;
@@ -30,6 +31,7 @@ export async function benchLab(): Promise<void> {
       await mesh('lab', 'apply', '--dir', dir, '-f', 'examples/reference');
       starts.push(performance.now() - started);
     }
+    await printIdleMemory(dir);
     printFigures('lab up + 11 pods of the scenario, until ready', starts);
     printFigures('policy change -> new connections follow it', await policyChanges(dir));
   } finally {
