@@ -17,8 +17,8 @@ export interface DeltaFrame {
 /** What is to be answered for, changed or not. */
 export type Asked = Exclude<Interest, { readonly type: 'all' }>;
 
-/** Smaller frames are built again in less time than it takes to find them. */
-const WORTH_KEEPING_BYTES = 4096;
+/** What an entry takes beside its bytes, so that small frames are bounded too. To find what changed takes long however little it is. */
+const ENTRY_BYTES = 512;
 
 export class Frames {
   readonly #maxBytes: number;
@@ -98,8 +98,7 @@ export class Frames {
       return kept.frame as F; // the key's first word tells the kind of frame
     }
     const frame = build();
-    const size = sizeOf(frame);
-    if (size >= WORTH_KEEPING_BYTES) this.#keep(key, { frame, size });
+    this.#keep(key, { frame, size: sizeOf(frame) + ENTRY_BYTES });
     return frame;
   }
 

@@ -68,10 +68,12 @@ describe('shared frames', () => {
     expect(frames.sotw(to, ALL)).to.equal(frames.sotw(to, ALL));
     expect(frames.sotw(to, some(['a', 'b']))).to.equal(frames.sotw(to, some(['b', 'a'])));
     expect(frames.delta(from, to, ALL, none)).to.equal(frames.delta(from, to, ALL, none));
+    const [small, smaller] = [setOf({ a: '1', b: '1' }), setOf({ a: '1', b: '2' })];
+    expect(frames.delta(small, smaller, ALL, none)).to.equal(frames.delta(small, smaller, ALL, none));
   });
 
   it('are forgotten, oldest use first, when they would take more memory than allowed', () => {
-    const frames = new Frames(11_000);
+    const frames = new Frames(12_000);
     const [a, b, c] = ['a', 'b', 'c'].map((content) => setOf({ x: content.repeat(5000) })) as [
       ResourceSet,
       ResourceSet,
