@@ -33,3 +33,13 @@ export function logExpiry(authority: Authority, now: Date, logger: Logger): void
     logger[level]('a certificate of the authority expires soon: replace it before then', fields);
   }
 }
+
+/** One line for each certificate that is needed to sign, for people and for monitoring that looks at the liveness file. */
+export function statusText({ path }: Authority, now: Date): string {
+  const lines = path.map((certificate) => {
+    const expires = certificate.validToDate;
+    const days = Math.floor((expires.getTime() - now.getTime()) / DAY_MS);
+    return `expires ${expires.toISOString()} days ${days} certificate ${describeCertificate(certificate)}\n`;
+  });
+  return lines.join('');
+}

@@ -14,8 +14,8 @@ import { MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { type Authority, intermediatePems, rootPem } from './authority.ts';
-import type { CaConfig } from './config.ts';
-import { logExpiry } from './expiry.ts';
+import { CA_SERVICE_ACCOUNT, type CaConfig } from './config.ts';
+import { logExpiry, statusText } from './expiry.ts';
 import type { LiveAuthority } from './live-authority.ts';
 import { followNamespaces } from './publish-root.ts';
 import { selfCheck } from './self-check.ts';
@@ -52,7 +52,7 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
       void publisher.publish();
       void server?.identity.renewIfDue();
     });
-    const living = keepAlive(config, authority, host, logger, signal);
+    const living = keepAlive({ config, authority, settings, server }, host, logger, signal);
     await keepUp(signal, async (round) => {
       await keepAuthorityUp();
       await publisher.publish();
@@ -82,23 +82,46 @@ function follow(config: CaConfig, store: ObjectStore, host: Host, logger: Logger
 }
 
 async function keepAlive(
-  { liveness }: CaConfig,
-  authority: LiveAuthority,
+  { config, authority, settings, server }: Running,
   { now }: Host,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
+  const { liveness, storageNamespace: namespace } = config;
   if (liveness === undefined) return;
   await keepLivenessFile({
     ...liveness,
     title: 'the certificate authority',
-    check: () => selfCheck(authority.current(), now, newSerial),
+    content: () => `ok\n${statusText(authority.current(), now())}`,
+    check: () =>
+      selfCheck({
+        authority: authority.current(),
+        identity: { trustDomain: settings.trustDomain(), namespace, serviceAccount: CA_SERVICE_ACCOUNT },
+        server: server && { port: server.port, name: ownName(config) },
+        now: now(),
+        newSerial,
+        signal,
+      }),
     logger,
     signal,
   });
 }
 
+/** One that stands in the server's certificate. */
+function ownName({ grpc }: CaConfig): string {
+  const names = grpc?.names ?? [];
+  return (names.find(({ type }) => type === 'dns') ?? names[0])?.value ?? '';
+}
+
+interface Running {
+  readonly config: CaConfig;
+  readonly authority: LiveAuthority;
+  readonly settings: Settings;
+  readonly server: RunningServer | undefined;
+}
+
 interface RunningServer {
+  readonly port: number;
   readonly identity: ServerIdentity;
   close(): Promise<void>;
 }
@@ -132,6 +155,7 @@ async function startServer(
   logger.info('serving certificate requests', { port: server.port, trustDomain: settings.trustDomain() });
   return {
     identity,
+    port: server.port,
     async close() {
       health.set('', 'not_serving');
       await server.close(SHUTDOWN_GRACE_MS);

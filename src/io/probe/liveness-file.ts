@@ -16,6 +16,8 @@ export interface LivenessFile {
 export interface LivenessOptions extends LivenessFile {
   /** What is checked, for the log: `the certificate authority`. */
   readonly title: string;
+  /** What the file says, beside its age; `ok` by default. */
+  readonly content?: () => string;
   /** Rejects when it does not work. */
   readonly check: () => Promise<void>;
   readonly logger: Logger;
@@ -55,9 +57,9 @@ async function passes({ title, check, logger }: LivenessOptions): Promise<boolea
   }
 }
 
-async function touch({ path, logger }: LivenessOptions): Promise<void> {
+async function touch({ path, content, logger }: LivenessOptions): Promise<void> {
   try {
-    await writeFile(path, 'ok');
+    await writeFile(path, content?.() ?? 'ok');
   } catch (thrown) {
     logger.error('the liveness file cannot be written', { path, reason: MeshError.from(thrown).message });
   }

@@ -2,10 +2,12 @@
  * The liveness check by file: a server touches a file every half interval, and the probe, run by the orchestrator beside
  * it, finds the file fresh or stale.
  */
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import { type Duration, formatDuration, milliseconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { Host } from '../host.ts';
+import { DEFAULT_SCOPE } from '../log/levels.ts';
+import { type LoggingInvocation, withLogOnDemand } from '../log/on-demand.ts';
 
 /** What the file may be older than the interval, for the timer's inaccuracy. */
 const GRACE = milliseconds(10);
@@ -25,24 +27,39 @@ export async function runProbe({ options }: { readonly options: ProbeOptions }, 
   if (options.interval <= 0) {
     throw new MeshError('usage', `--interval: "${formatDuration(options.interval)}" is not a time span above 0, such as 4s`);
   }
-  await checkFresh(path, options.interval, host.now());
+  checkFresh(path, options.interval, host.now());
   host.stdout.write('OK\n');
   return 0;
 }
 
+/** `probe` as a command: with its log. @throws as `runProbe` and `createLogging` */
+export function probeCommand(
+  invocation: LoggingInvocation & { readonly options: ProbeOptions },
+  host: Host,
+): Promise<number> {
+  return withLogOnDemand(invocation, host, [DEFAULT_SCOPE], async (logger) => {
+    const code = await runProbe(invocation, host);
+    logger.debug('the probed file is fresh', { path: invocation.options['probe-path'] });
+    return code;
+  });
+}
+
 /** @throws MeshError `unavailable` unless the file was modified less than interval + 10 ms before `now`. */
-export async function checkFresh(path: string, interval: Duration, now: Date): Promise<void> {
-  const modified = await stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    (thrown: unknown) => {
-      throw new MeshError('unavailable', `the probe file is not readable: ${MeshError.from(thrown).message}`, thrown);
-    },
-  );
-  const age = milliseconds(Math.round(now.getTime() - modified));
+export function checkFresh(path: string, interval: Duration, now: Date): void {
+  const age = milliseconds(Math.round(now.getTime() - modifiedAt(path)));
   if (age > interval + GRACE) {
     throw new MeshError(
       'unavailable',
       `${path} was last touched ${formatDuration(age)} ago; a live server does it within ${formatDuration(interval)}`,
     );
+  }
+}
+
+/** In milliseconds. Not with promises: loading their module takes longer than all else that a probe does. */
+function modifiedAt(path: string): number {
+  try {
+    return statSync(path).mtimeMs;
+  } catch (thrown) {
+    throw new MeshError('unavailable', `the probe file is not readable: ${MeshError.from(thrown).message}`, thrown);
   }
 }
