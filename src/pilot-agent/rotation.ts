@@ -1,8 +1,8 @@
 import type { Logger } from '../io/log/logger.ts';
 import { checkChain, parseCertificateChain } from '../io/x509/chain.ts';
+import { type Backoff, jittered } from '../lib/backoff.ts';
 import { type Duration, milliseconds, seconds } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
-import { type Backoff, jittered } from './backoff.ts';
 import type { RequestIdentity } from './certificate-request.ts';
 import { type Clock, sleepUntil } from './clock.ts';
 import type { AgentMetrics } from './metrics.ts';

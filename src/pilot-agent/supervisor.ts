@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 import type { Logger } from '../io/log/logger.ts';
+import { type Backoff, doubled } from '../lib/backoff.ts';
 import { type Duration, milliseconds, seconds } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
-import { type Backoff, doubled } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { ProxyExit, ProxyProcess } from './envoy-process.ts';
 import type { AgentMetrics } from './metrics.ts';

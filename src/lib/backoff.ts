@@ -1,5 +1,6 @@
-import { type Duration, milliseconds } from '../lib/duration.ts';
+import { type Duration, milliseconds } from './duration.ts';
 
+/** Waits between tries that fail. */
 export interface Backoff {
   readonly first: Duration;
   readonly longest: Duration;
