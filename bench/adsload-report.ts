@@ -25,6 +25,9 @@ export interface AdsloadReport {
   readonly server_end: { readonly rss_peak_mib: number };
 }
 
+/** The changes that the generator writes. */
+const CHANGES: Readonly<Record<string, string>> = { endpoint: 'one endpoint changed', service: 'one service added' };
+
 /** One line for each thing that was measured: name and figures. */
 export function rowsOf(report: AdsloadReport): readonly (readonly [name: string, figures: string])[] {
   const { initial, changes, server_end: end } = report;
@@ -38,7 +41,7 @@ export function rowsOf(report: AdsloadReport): readonly (readonly [name: string,
         (lost === 0 ? '' : `  ${lost} clients never in sync`),
     ],
     ...names.map((name): readonly [string, string] => [
-      `${name} changed or added`,
+      CHANGES[name] ?? name,
       changeFigures(changes.filter((c) => c.name === name)),
     ]),
     ['peak memory of the run', `${end.rss_peak_mib.toFixed(0)} MiB`],

@@ -1,6 +1,7 @@
 /**
  * Certificates a second on one core: the whole work of one request (read and verify the CSR, decide, sign, check the result), its
- * parts, and raw signing by node:crypto in the same run. Prints a table; run it with `node bench/certificates.ts [seconds]`.
+ * parts, raw signing by node:crypto, and requests over gRPC to a real mesh_ca, all in the same run. Prints tables; run it with
+ * `node bench/certificates.ts [seconds]`.
  */
 import { randomBytes, sign, X509Certificate } from 'node:crypto';
 import { signCertificate, signRoot } from '../src/io/x509/certificate.ts';
@@ -12,6 +13,7 @@ import { validityFrom } from '../src/io/x509/template.ts';
 import { seconds } from '../src/lib/duration.ts';
 import { issue, parseAuthority } from '../src/mesh_ca/authority.ts';
 import { templateFor } from '../src/mesh_ca/signing-policy.ts';
+import { grpcRates } from './certificates-grpc.ts';
 
 const DAY = 24 * 3600;
 const CALLS_AT_ONCE = 16;
@@ -79,3 +81,5 @@ for (const type of ['ec-p256', 'rsa-2048'] as const) {
     }),
   });
 }
+
+for (const type of ['ec-p256', 'rsa-2048'] as const) console.table(await grpcRates(type, measureMs));

@@ -6,6 +6,8 @@ import { residentMiB } from './resident.ts';
 
 /** Start-up garbage is collected by then. */
 const SETTLE_MS = 5_000;
+/** What starts a component in a pod has the component's command line within its own. */
+const NODE = /^\S*node\S* /;
 const COMPONENTS = ['pilot-discovery discovery', 'mesh_ca', 'pilot-agent proxy', 'lab daemon'];
 
 interface Process {
@@ -23,7 +25,9 @@ export async function printIdleMemory(dir: string): Promise<void> {
   const daemon = processes.find(({ command }) => command.includes(`lab daemon --dir ${dir}`));
   const own = processes.filter((process) => daemon !== undefined && isBelow(process, daemon.pid, processes));
   for (const component of COMPONENTS) {
-    const sizes = own.filter(({ command }) => command.includes(` ${component}`)).map(({ pid }) => residentMiB(pid));
+    const sizes = own
+      .filter(({ command }) => NODE.test(command) && command.includes(` ${component}`))
+      .map(({ pid }) => residentMiB(pid));
     if (sizes.length === 0) continue;
     const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
     printRow(`idle memory: ${component}`, `n ${sizes.length}  ${least.toFixed(0)} to ${most.toFixed(0)} MiB`);
