@@ -4,12 +4,6 @@ import type { DeliveryEvent, TypeUrl } from '../delivery/ports.ts';
 /** A proxy answers within milliseconds, one with thousands of listeners to build within seconds. */
 const PATIENCE_MS = 30_000;
 
-interface Push {
-  readonly streamId: number;
-  readonly typeUrl: TypeUrl;
-  readonly at: number;
-}
-
 export interface PushTimeouts {
   observe(event: DeliveryEvent): void;
   /** Reports every push that is unanswered for too long, once. To be called every few seconds. */
@@ -18,32 +12,37 @@ export interface PushTimeouts {
 
 /** `now`: milliseconds of a clock that never goes back. Proxies that poll answer when they poll, so they are left out. */
 export function createPushTimeouts(now: () => number, onTimeout: (streamId: number, typeUrl: TypeUrl) => void): PushTimeouts {
-  const open = new Map<string, Push>();
+  /** By stream and type: since when. */
+  const open = new Map<number, Map<TypeUrl, number>>();
   return {
     observe(event) {
       if (event.streamId < 0) return;
       switch (event.type) {
+        case 'connected':
+          open.set(event.streamId, new Map());
+          return;
+        case 'disconnected':
+          open.delete(event.streamId);
+          return;
         case 'sent':
-          open.set(`${event.streamId} ${event.typeUrl}`, { streamId: event.streamId, typeUrl: event.typeUrl, at: now() });
+          open.get(event.streamId)?.set(event.typeUrl, now());
           return;
         case 'acked':
         case 'nacked':
         case 'timed_out':
-          open.delete(`${event.streamId} ${event.typeUrl}`);
+          open.get(event.streamId)?.delete(event.typeUrl);
           return;
-        case 'disconnected':
-          for (const [key, push] of open) if (push.streamId === event.streamId) open.delete(key);
-          return;
-        case 'connected':
         case 'current':
           return;
       }
     },
     check() {
-      for (const [key, { streamId, typeUrl, at }] of open) {
-        if (now() - at < PATIENCE_MS) continue;
-        open.delete(key);
-        onTimeout(streamId, typeUrl);
+      for (const [streamId, pushes] of open) {
+        for (const [typeUrl, since] of pushes) {
+          if (now() - since < PATIENCE_MS) continue;
+          pushes.delete(typeUrl);
+          onTimeout(streamId, typeUrl);
+        }
       }
     },
   };

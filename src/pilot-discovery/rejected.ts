@@ -34,7 +34,7 @@ const MAX_MESSAGE = 2_000;
 
 export class RejectedConfigurations {
   readonly #deps: RejectedDeps;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<number, Map<TypeUrl, Entry>>();
 
   constructor(deps: RejectedDeps) {
     this.#deps = deps;
@@ -45,9 +45,11 @@ export class RejectedConfigurations {
       case 'nacked':
         return this.#add(event.streamId, event.typeUrl, event.message.slice(0, MAX_MESSAGE));
       case 'acked':
-        return this.#remove((key) => key === keyOf(event.streamId, event.typeUrl));
+        if (this.#entries.get(event.streamId)?.delete(event.typeUrl) === true) this.#deps.onChange();
+        return;
       case 'disconnected':
-        return this.#remove((key) => key.startsWith(`${event.streamId} `));
+        if (this.#entries.delete(event.streamId)) this.#deps.onChange();
+        return;
       case 'connected':
       case 'sent':
       case 'timed_out':
@@ -57,15 +59,17 @@ export class RejectedConfigurations {
   }
 
   objectsOf(streamId: number, typeUrl: TypeUrl): readonly ObjectName[] {
-    return this.#entries.get(keyOf(streamId, typeUrl))?.objects ?? [];
+    return this.#entries.get(streamId)?.get(typeUrl)?.objects ?? [];
   }
 
   /** The same rejection by several proxies is one. */
   list(): readonly Rejection[] {
     const groups = new Map<string, Entry[]>();
-    for (const entry of this.#entries.values()) {
+    for (const entry of [...this.#entries.values()].flatMap((types) => [...types.values()])) {
       const key = JSON.stringify([entry.typeUrl, entry.message]);
-      groups.set(key, [...(groups.get(key) ?? []), entry]);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [entry]);
+      else group.push(entry);
     }
     return [...groups.values()].flatMap((entries): Rejection[] => {
       const [first] = entries.toSorted((a, b) => a.since.getTime() - b.since.getTime());
@@ -79,21 +83,11 @@ export class RejectedConfigurations {
     const { nodeOf, objectsBehind, now } = this.#deps;
     const node = nodeOf(streamId);
     if (node === undefined) return;
-    this.#entries.set(keyOf(streamId, typeUrl), {
-      node,
-      typeUrl,
-      message,
-      objects: objectsBehind(node, typeUrl, message),
-      since: now(),
-    });
+    const types = this.#entries.get(streamId) ?? new Map<TypeUrl, Entry>();
+    this.#entries.set(
+      streamId,
+      types.set(typeUrl, { node, typeUrl, message, objects: objectsBehind(node, typeUrl, message), since: now() }),
+    );
     this.#deps.onChange();
   }
-
-  #remove(matches: (key: string) => boolean): void {
-    const gone = [...this.#entries.keys()].filter(matches);
-    for (const key of gone) this.#entries.delete(key);
-    if (gone.length > 0) this.#deps.onChange();
-  }
 }
-
-const keyOf = (streamId: number, typeUrl: TypeUrl): string => `${streamId} ${typeUrl}`;

@@ -22,8 +22,8 @@ export function describeName({ kind, namespace, name }: ObjectName): string {
  * else for the inbound listener the policies that apply to the workload.
  */
 export function objectsBehind(snapshot: Snapshot, node: ProxyNode, typeUrl: TypeUrl, message: string): readonly ObjectName[] {
-  const services = snapshot.services.filter((service) => message.includes(service.hostname));
-  if (services.length > 0) return services.map(({ namespace, name }) => ({ kind: 'Service', namespace, name }));
+  const services = servicesNamed(snapshot, message);
+  if (services.length > 0) return services;
   if (typeUrl !== TYPE_URLS.listener || !message.includes('virtualInbound')) return [];
   const [pod = '', namespace = ''] = splitWorkload(workloadOf(node.id));
   const served = snapshot.servicesByWorkload.get(`${namespace}/${pod}`) ?? [];
@@ -34,6 +34,19 @@ export function objectsBehind(snapshot: Snapshot, node: ProxyNode, typeUrl: Type
     .map(({ scope, namespace, name }) =>
       scope === 'mesh' ? { kind: 'MeshPolicy', namespace: '', name } : { kind: 'Policy', namespace, name },
     );
+}
+
+/** A thousand proxies reject a thing in the same words. */
+const lastNamed = new WeakMap<Snapshot, { readonly message: string; readonly services: readonly ObjectName[] }>();
+
+function servicesNamed(snapshot: Snapshot, message: string): readonly ObjectName[] {
+  const last = lastNamed.get(snapshot);
+  if (last?.message === message) return last.services;
+  const services = snapshot.services
+    .filter((service) => message.includes(service.hostname))
+    .map(({ namespace, name }): ObjectName => ({ kind: 'Service', namespace, name }));
+  lastNamed.set(snapshot, { message, services });
+  return services;
 }
 
 /** A pod's name may hold dots, a namespace none. */

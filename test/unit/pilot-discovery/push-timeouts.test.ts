@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { DeliveryEvent } from '../../../src/delivery/ports.ts';
 import { createMetrics } from '../../../src/pilot-discovery/metrics.ts';
-import { createPushTimeouts } from '../../../src/pilot-discovery/push-timeouts.ts';
+import { createPushTimeouts, type PushTimeouts } from '../../../src/pilot-discovery/push-timeouts.ts';
 import { TYPE_URLS } from '../../../src/pilot-discovery/resource-types.ts';
 
 const event = (type: 'sent' | 'acked', streamId = 1): DeliveryEvent => ({
@@ -12,6 +12,10 @@ const event = (type: 'sent' | 'acked', streamId = 1): DeliveryEvent => ({
   nonce: '1',
   sequence: 1,
 });
+
+const NODE = { id: 'x', cluster: '', metadata: {}, userAgent: '' };
+
+const connect = (watched: PushTimeouts, streamId: number): void => watched.observe({ type: 'connected', streamId, node: NODE });
 
 describe('pushes that nobody answers', () => {
   let now = 0;
@@ -29,6 +33,7 @@ describe('pushes that nobody answers', () => {
 
   it('are reported once, after a time in which any proxy answers', () => {
     const watched = timeouts();
+    connect(watched, 1);
     watched.observe(event('sent'));
     for (const at of [29_000, 31_000, 60_000]) {
       now = at;
@@ -39,9 +44,12 @@ describe('pushes that nobody answers', () => {
 
   it('are none when the proxy answers, goes, or polls', () => {
     const watched = timeouts();
-    for (const streamId of [1, 2, -1]) watched.observe(event('sent', streamId));
+    for (const streamId of [1, 2, -1]) {
+      connect(watched, streamId);
+      watched.observe(event('sent', streamId));
+    }
     watched.observe(event('acked', 1));
-    watched.observe({ type: 'disconnected', streamId: 2, node: { id: 'x', cluster: '', metadata: {}, userAgent: '' } });
+    watched.observe({ type: 'disconnected', streamId: 2, node: NODE });
     now = 60_000;
     watched.check();
     expect(late).to.deep.equal([]);
