@@ -129,5 +129,7 @@ describe('REST discovery', () => {
     expect(await discovery.metrics())
       .to.include('pilot_discovery_cache_reads_total{result="hit"} 1')
       .and.include('pilot_discovery_cache_reads_total{result="miss"} 4');
+    manifest(dir, 'third.yaml', service('third', '10.96.0.3'));
+    await eventually('a change is in the answer', async () => (await (await ask('clusters')).text()).includes('third.foo'));
   });
 });
