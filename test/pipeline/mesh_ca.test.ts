@@ -111,6 +111,18 @@ describe('mesh_ca', () => {
       'unauthenticated',
       'algorithm "none"',
     ],
+    [
+      'a token that is not valid yet',
+      () => ({ token: token({ nbf: Math.floor(Date.now() / 1000) + 3600 }) }),
+      'unauthenticated',
+      'it is not valid before',
+    ],
+    [
+      'a token signed with a secret',
+      () => ({ token: rawToken({ alg: 'HS256', kid: 'k1' }, claims({ iss: 'lab' }, new Date()), 'x') }),
+      'unauthenticated',
+      'algorithm "HS256"',
+    ],
     ['a garbage token', () => ({ token: 'garbage' }), 'unauthenticated', 'not a JSON Web Token'],
     ['a malformed request', () => ({ csr: csr.replace(/[A-Z]{3}/, 'AAA').slice(0, 150) }), 'invalid', 'malformed'],
     ['an empty request', () => ({ csr: '' }), 'invalid', 'malformed'],

@@ -32,7 +32,11 @@ const CLOCK_SKEW_SECONDS = 30;
 const MAX_CANDIDATES = 8;
 const MAX_KEY_SETS = 1_000;
 
-type KeySet = ReturnType<typeof createLocalJWKSet>;
+interface KeySet {
+  readonly find: ReturnType<typeof createLocalJWKSet>;
+  /** Keys found, by what a token's header says; never more than there are in the set, as only finds are kept. */
+  readonly found: Map<string, readonly KeyObject[]>;
+}
 
 export function createTokenVerifier(): TokenVerifier {
   // Imported keys are worth keeping; the texts change only when an issuer rotates.
@@ -42,7 +46,7 @@ export function createTokenVerifier(): TokenVerifier {
     const known = keySets.get(jwks);
     if (known !== undefined) return known;
     if (keySets.size >= MAX_KEY_SETS) keySets.clear();
-    const made = createLocalJWKSet(JSON.parse(jwks) as JSONWebKeySet);
+    const made = { find: createLocalJWKSet(JSON.parse(jwks) as JSONWebKeySet), found: new Map() };
     keySets.set(jwks, made);
     return made;
   }
@@ -59,7 +63,7 @@ export function createTokenVerifier(): TokenVerifier {
         `the keys of token issuer ${JSON.stringify(issuer)} could not be fetched yet, try again`,
       );
     }
-    let failure = refused(`no key of issuer ${JSON.stringify(issuer)} fits it`);
+    let failure: MeshError | undefined;
     for (const { jwks, audiences } of withKeys) {
       for (const key of await candidateKeys(keySetOf(jwks), header)) {
         const claims = checkClaims(text, key, { algorithm, issuer, audiences, now });
@@ -67,7 +71,7 @@ export function createTokenVerifier(): TokenVerifier {
         failure = claims;
       }
     }
-    throw failure;
+    throw failure ?? refused(`no key of issuer ${JSON.stringify(issuer)} fits it`);
   };
 }
 
@@ -103,9 +107,18 @@ function decode(text: string): jwt.Jwt | null {
 }
 
 /** The keys that a token with this header may be signed with. */
-async function candidateKeys(keySet: KeySet, header: JWTHeaderParameters): Promise<readonly KeyObject[]> {
+async function candidateKeys({ find, found }: KeySet, header: JWTHeaderParameters): Promise<readonly KeyObject[]> {
+  const wanted = JSON.stringify([header.alg, header.kid]);
+  const known = found.get(wanted);
+  if (known !== undefined) return known;
+  const keys = await findKeys(find, header);
+  if (keys.length > 0) found.set(wanted, keys);
+  return keys;
+}
+
+async function findKeys(find: KeySet['find'], header: JWTHeaderParameters): Promise<readonly KeyObject[]> {
   try {
-    return [KeyObject.from(await keySet(header))];
+    return [KeyObject.from(await find(header))];
   } catch (error) {
     if (!(error instanceof joseErrors.JWKSMultipleMatchingKeys)) return [];
     const keys: KeyObject[] = [];
