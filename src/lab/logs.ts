@@ -4,27 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { ExecTarget } from './exec.ts';
-import { type LabPaths, podLogDirectory } from './paths.ts';
+import { CONTROL_PLANE, controlPlaneLog, type LabPaths, podLogDirectory } from './paths.ts';
 import { findPod, parseTarget } from './pod-target.ts';
 
 const FOLLOW_MS = 200;
 
-/** Prints a container's log, and with `follow` what is added to it until the host is asked to stop. Throws `not_found`. */
+/** Prints the log of a container or of a component of the control plane, and with `follow` what is added to it until the host is asked to stop. Throws `not_found`. */
 export async function printLogs(
   paths: LabPaths,
   { target, namespace, container }: ExecTarget,
   follow: boolean,
   host: Host,
 ): Promise<void> {
-  const { pod, run, namespace: found } = findPod(paths, parseTarget(target, namespace));
-  const directory = podLogDirectory(paths, found, pod);
-  const name = container || run.defaultContainer;
-  const path = `${directory}/${name}.log`;
-  if (sizeOf(path) === undefined && !follow) {
-    const others = containersWithLogs(directory);
-    const hint = others.length === 0 ? 'none of its containers has printed anything' : `there are logs of ${others.join(', ')}`;
-    throw new MeshError('not_found', `container "${name}" of pod ${found}/${pod} has no log; ${hint}`);
-  }
+  const isComponent = CONTROL_PLANE.includes(target) && namespace === '' && container === '';
+  const path = isComponent ? controlPlaneLog(paths, target) : containerLog(paths, { target, namespace, container }, follow);
   let offset = 0;
   do {
     const size = sizeOf(path) ?? 0;
@@ -34,6 +27,17 @@ export async function printLogs(
     offset = size;
     if (follow) await delay(FOLLOW_MS, undefined, { signal: host.signal }).catch(() => {});
   } while (follow && !host.signal.aborted);
+}
+
+function containerLog(paths: LabPaths, { target, namespace, container }: ExecTarget, follow: boolean): string {
+  const { pod, run, namespace: found } = findPod(paths, parseTarget(target, namespace));
+  const directory = podLogDirectory(paths, found, pod);
+  const name = container || run.defaultContainer;
+  const path = `${directory}/${name}.log`;
+  if (sizeOf(path) !== undefined || follow) return path;
+  const others = containersWithLogs(directory);
+  const hint = others.length === 0 ? 'none of its containers has printed anything' : `there are logs of ${others.join(', ')}`;
+  throw new MeshError('not_found', `container "${name}" of pod ${found}/${pod} has no log; ${hint}`);
 }
 
 function sizeOf(path: string): number | undefined {

@@ -56,6 +56,9 @@ export function podLogDirectory(paths: LabPaths, namespace: string, pod: string)
   return `${paths.logs}/pods/${namespace}/${pod}`;
 }
 
+/** The components that run beside the pods, by the names that users know. */
+export const CONTROL_PLANE: readonly string[] = ['mesh_ca', 'pilot-discovery'];
+
 export function controlPlaneLog(paths: LabPaths, component: string): string {
   return `${paths.logs}/control-plane/${component}.log`;
 }
