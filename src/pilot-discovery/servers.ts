@@ -12,6 +12,8 @@ import type { TlsMaterial } from './tls-material.ts';
 
 /** Proxies keep one connection each for a long time, so the limit is that of one server's share of a large mesh. */
 const MAX_STREAMS_PER_CONNECTION = 2_048;
+/** A polling proxy keeps a few connections open from one poll to the next. */
+const MAX_POLLING_CONNECTIONS = 16_384;
 /** A client must say what it speaks within this. */
 const HELLO_TIMEOUT = seconds(10);
 const HANDSHAKE_TIMEOUT = seconds(10);
@@ -38,7 +40,7 @@ export async function startServers({ config, methods, pages, monitoring, tls, lo
   const grpc: GrpcServer = createGrpcServer({ methods, maxConcurrentStreams: MAX_STREAMS_PER_CONNECTION }, logger);
   const onError = (error: Error, request: { readonly path: string }): void =>
     logger.error('page failed', { path: request.path, error: error.message });
-  const http: HttpServer = createHttpServer({ handle: pages, onError });
+  const http: HttpServer = createHttpServer({ handle: pages, onError, maxConnections: MAX_POLLING_CONNECTIONS });
   const monitor: HttpServer = createHttpServer({ handle: monitoring, onError });
   let serving = false;
   let grpcPort: MultiplexedServer | undefined;

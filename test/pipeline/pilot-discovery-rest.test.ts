@@ -101,6 +101,12 @@ describe('REST discovery', () => {
     ['no node', () => post('clusters', '{}'), 400, 'node id'],
     ['a node of another form', () => ask('clusters', { node: { id: 'nobody' } }), 400, 'nobody'],
     ['the type of another path', () => ask('clusters', { type_url: 'type.googleapis.com/x.Y' }), 400, 'x.Y'],
+    [
+      'more names than the limit',
+      () => ask('routes', { resource_names: Array.from({ length: 60_000 }, (_, i) => `${i}`) }),
+      413,
+      '50000',
+    ],
     ['a body over the limit', () => post('clusters', `{"node":"${'x'.repeat(2_000_000)}"}`), 413, 'over the limit'],
   ];
   for (const [what, request, status, text] of refusals) {
