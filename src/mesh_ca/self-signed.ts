@@ -117,7 +117,8 @@ function keeper(first: RootMaterial, options: SelfSignedOptions): SelfSigned {
     material = stored;
     // Also a root that expires changes what is trusted.
     const trusted = trustedCerts(stored, options.now());
-    if (trusted === applied) return;
+    // An expired root makes no authority; its successor will.
+    if (trusted === applied || isExpired(stored.current, options)) return;
     authority.replace(requireAuthority(stored, options.now()));
     applied = trusted;
   }

@@ -243,6 +243,14 @@ describe('the self-signed root', () => {
       expect([signing() !== first, root.authority.current().validity.notBefore < at(184)]).to.deep.equal([true, true]);
     });
 
+    it('is followed by its successor even if it ended while nothing ran', async () => {
+      const first = signing();
+      await keepUpAt(400);
+      await keepUpAt(400);
+      expect(signing()).not.to.equal(first);
+      expect(root.authority.current().validity.notAfter > at(700)).to.equal(true);
+    });
+
     it('keeps trusting the root before it through a clock that jumps', async () => {
       await keepUpAt(183);
       await keepUpAt(274);

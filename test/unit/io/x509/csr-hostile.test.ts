@@ -185,6 +185,13 @@ describe('signing requests of hostile senders', () => {
     });
   }
 
+  it('are refused with extensions requested twice', async () => {
+    const attribute = sequence(objectIdentifier(OID.extensionRequest), setOf(sequence(altNames())));
+    const version = unsignedInteger(Uint8Array.of(0));
+    const info = sequence(version, encodeSubject({}), publicKeyDer(pair.publicKey), implicitList(0, attribute, attribute));
+    expect(parseCsr(await signed(info, pair)).ok).to.equal(false);
+  });
+
   it('are refused with lengths that are not in their shortest form, wherever they stand', async () => {
     const info = Buffer.from(requestInfo(altNames()));
     const at = info.indexOf(raw('0603551d11'));
