@@ -64,4 +64,4 @@ async function main(): Promise<number> {
 
 const code = await main();
 // What a component left open, such as an idle connection, does not keep the process; what it wrote is out first.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+process.stdout.write('', () => process.stderr.write('', () => process.exit(code === 0 ? process.exitCode : code)));

@@ -3,6 +3,7 @@
  * help, the reference pages and the type of the parsed options all come from it.
  */
 import type { Duration } from '../lib/duration.ts';
+import type { Parsed } from '../lib/errors.ts';
 
 interface FlagCommon {
   /** One line for the help, lower case, no final period. */
@@ -27,8 +28,14 @@ interface Choice {
   readonly refusedValues?: Readonly<Record<string, string>>;
 }
 
+/** A flag whose value has a form of its own. */
+interface Check {
+  /** Whether a value can be read; its problems are told with the flag's name. */
+  readonly check?: (text: string) => Parsed<unknown>;
+}
+
 export type FlagSpec =
-  | (FlagCommon & Choice & { readonly type: 'string'; readonly default: string })
+  | (FlagCommon & Choice & Check & { readonly type: 'string'; readonly default: string })
   | (FlagCommon & { readonly type: 'bool'; readonly default: boolean })
   | (FlagCommon & { readonly type: 'int' | 'uint'; readonly default: number; readonly min?: number; readonly max?: number })
   | (FlagCommon & { readonly type: 'uint16' | 'float32'; readonly default: number })

@@ -23,7 +23,7 @@ const bad = (message: string): Parsed<FlagValue> => ({ ok: false, problems: [{ p
 export function parseFlagValue(spec: FlagSpec, text: string): Parsed<FlagValue> {
   switch (spec.type) {
     case 'string':
-      return checkChoice(spec, [text]) ?? good(text);
+      return checkChoice(spec, [text]) ?? checkForm(spec.check, text) ?? good(text);
     case 'bool':
       return parseBool(text);
     case 'int':
@@ -98,6 +98,11 @@ function checkChoice(
     }
   }
   return undefined;
+}
+
+function checkForm(check: ((text: string) => Parsed<unknown>) | undefined, text: string): Parsed<FlagValue> | undefined {
+  const read = check?.(text);
+  return read?.ok === false ? read : undefined;
 }
 
 /** One line of CSV as Go's encoding/csv reads it; undefined when a quote is out of place. The empty text has no fields. */

@@ -22,3 +22,8 @@ export function parseListenAddress(text: string): Parsed<HostPort> {
   }
   return { ok: true, value: { host: match['v6'] || match['host'] || ANY_HOST, port } };
 }
+
+/** Whether a peer is on this host. Not all of 127.0.0.0/8: what comes from outside a pod through its proxy comes from 127.0.0.6. */
+export function isLoopback(address: string): boolean {
+  return ['127.0.0.1', '::ffff:127.0.0.1', '::1'].includes(address);
+}

@@ -3,6 +3,7 @@ import { createGrpcServer } from '../io/grpc/server.ts';
 import type { GrpcServer } from '../io/grpc/types.ts';
 import type { HttpServer } from '../io/http/types.ts';
 import type { Logger } from '../io/log/logger.ts';
+import type { LogScopes } from '../io/log/scopes.ts';
 import { MeshError } from '../lib/errors.ts';
 import { printAddress } from './address.ts';
 import { adminAt } from './admin.ts';
@@ -32,6 +33,7 @@ export interface AgentDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly scopes: LogScopes;
   readonly stdout: Writable;
   readonly stderr: Writable;
 }
@@ -112,6 +114,7 @@ class Agent {
         const probe = appProbes.get(path);
         return probe === undefined ? undefined : probeApplication(probe, address, gone);
       },
+      scopes: this.#deps.scopes,
       quit: () => this.#ending.abort(),
     };
     const server = createStatusServer(source, this.#deps.logger);

@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { printError } from '../flags/command.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
+import { DEFAULT_SCOPE } from '../io/log/levels.ts';
+import type { Logger } from '../io/log/logger.ts';
+import { withLogOnDemand } from '../io/log/on-demand.ts';
 import { createLogging } from '../io/log/winston.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import { suggestion } from '../lib/nearest.ts';
@@ -30,7 +33,8 @@ export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): 
   const logging = await createLogging(invocation.options, host);
   try {
     const logger = logging.scope('default');
-    const deps = { clock: systemClock(host.now), random: Math.random, logger, stdout: host.stdout, stderr: host.stderr };
+    const { scopes } = logging;
+    const deps = { clock: systemClock(host.now), random: Math.random, logger, scopes, stdout: host.stdout, stderr: host.stderr };
     const end = await runAgent(config.value, deps, host.signal);
     if (end.kind === 'stopped') return 0;
     printError(host, end.error.message);
@@ -44,7 +48,11 @@ export async function runProxy(invocation: Invocation<ProxyFlags>, host: Host): 
  * `pilot-agent debug <configuration-type>`: prints a part of the configuration of the proxy in this network namespace.
  * @throws MeshError `usage` for a type that there is not, `unavailable` when no proxy answers
  */
-export async function runDebug({ args, options }: Invocation<DebugFlags>, host: Host): Promise<number> {
+export async function runDebug(invocation: Invocation<DebugFlags>, host: Host): Promise<number> {
+  return withLogOnDemand(invocation, host, [DEFAULT_SCOPE], (logger) => printConfiguration(invocation, host, logger));
+}
+
+async function printConfiguration({ args, options }: Invocation<DebugFlags>, host: Host, logger: Logger): Promise<number> {
   const [given = ''] = args;
   const type = CONFIGURATION_TYPES.find((each) => each === given);
   if (type === undefined)
@@ -57,6 +65,7 @@ export async function runDebug({ args, options }: Invocation<DebugFlags>, host: 
     const hint = 'is a proxy running in this network namespace? --proxyAdminPort names another port';
     throw code === 'unavailable' ? new MeshError(code, `${message}; ${hint}`, thrown) : thrown;
   });
+  logger.debug('asked the proxy', { type, port: options.proxyAdminPort });
   host.stdout.write(printViews(views, options.output));
   return 0;
 }

@@ -1,6 +1,9 @@
 import { createHttpServer } from '../io/http/server.ts';
 import type { HttpRequest, HttpResponse, HttpServer } from '../io/http/types.ts';
 import type { Logger } from '../io/log/logger.ts';
+import type { LogScopes } from '../io/log/scopes.ts';
+import { scopesPage } from '../io/log/scopes-page.ts';
+import { isLoopback } from '../lib/address.ts';
 import type { ProbeAnswer } from './probe-application.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -12,12 +15,14 @@ export interface StatusSource {
   allMetrics(): Promise<string>;
   /** One attempt of the application's probe that is served at a path; undefined: there is none. */
   probe(path: string, gone: AbortSignal): Promise<ProbeAnswer> | undefined;
+  /** Of the agent's log. */
+  readonly scopes: LogScopes;
   /** Ends the agent gracefully. */
   quit(): void;
 }
 
 const NOT_FOUND =
-  'there are /healthz/ready, /healthz/live, /metrics, /stats/prometheus, the probes that injection moved to /app-health/ and, by POST from loopback, /quitquitquit';
+  'there are /healthz/ready, /healthz/live, /metrics, /stats/prometheus, the probes that injection moved to /app-health/ and, from loopback, /scopez and, by POST, /quitquitquit';
 
 /** The status port: what the kubelet and Prometheus ask the sidecar. */
 export function createStatusServer(source: StatusSource, logger: Logger): HttpServer {
@@ -50,10 +55,18 @@ export function createStatusServer(source: StatusSource, logger: Logger): HttpSe
         case 'POST /quitquitquit':
           return quit(request, source);
         default:
+          if (/^\/scopez(\/|$)/.test(request.path)) return logScopes(request, source);
           return applicationProbe(request, source);
       }
     },
   });
+}
+
+/** The status port is open to the whole network, unlike a monitoring port: what the agent logs is for its pod to know. */
+function logScopes(request: HttpRequest, source: StatusSource): Promise<HttpResponse> | HttpResponse {
+  if (!isLoopback(request.remoteAddress))
+    return text(403, 'only the pod itself may see and change the log levels of its sidecar');
+  return scopesPage(source.scopes, request) ?? text(404, NOT_FOUND);
 }
 
 async function applicationProbe(request: HttpRequest, source: StatusSource): Promise<HttpResponse> {
@@ -75,9 +88,6 @@ function quit(request: HttpRequest, source: StatusSource): HttpResponse {
   source.quit();
   return text(200, 'ending');
 }
-
-/** Not all of 127.0.0.0/8: what comes from outside the pod through the proxy comes from 127.0.0.6. */
-const isLoopback = (address: string): boolean => ['127.0.0.1', '::ffff:127.0.0.1', '::1'].includes(address);
 
 const text = (status: number, body: string): HttpResponse => ({
   status,

@@ -36,6 +36,8 @@ export interface DiscoveryConfig {
   readonly webhook: WebhookEndpoint | undefined;
   /** Whether answers of REST discovery are kept. */
   readonly discoveryCache: boolean;
+  /** Whether profiles are taken on the monitoring port. */
+  readonly profile: boolean;
 }
 
 /** Throws a MeshError `usage` that names the flag. */
@@ -70,6 +72,7 @@ export function resolveConfig(
     ),
     webhook: parseWebhookEndpoint(options.webhookEndpoint),
     discoveryCache: options.discovery_cache,
+    profile: options.profile,
   };
 }
 

@@ -1,13 +1,16 @@
-import { loggingFlags } from '../flags/logging.ts';
+import { loggingFlagsFor } from '../flags/logging.ts';
 import { ORCHESTRATOR_KIND, REFUSED_REGISTRY_KINDS, REGISTRY_KINDS } from '../flags/registries.ts';
 import { flagTable } from '../flags/table.ts';
 import { seconds } from '../lib/duration.ts';
 
 const CLUSTER_REGISTRIES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
 
+/** `ads`: what proxies ask for, acknowledge and refuse. */
+export const DISCOVERY_SCOPES = ['default', 'ads'] as const;
+
 /** The flags of `pilot-discovery discovery`. */
 export const discoveryFlags = flagTable({
-  ...loggingFlags,
+  ...loggingFlagsFor(DISCOVERY_SCOPES),
   appNamespace: {
     type: 'string',
     char: 'a',
@@ -77,8 +80,7 @@ export const discoveryFlags = flagTable({
   profile: {
     type: 'bool',
     default: false,
-    summary: 'enable profiling at host:port/debug/pprof',
-    refused: 'profiling over HTTP is not supported by this build yet',
+    summary: 'enable profiling at /debug/pprof/ of --monitoringPort',
   },
   registries: {
     type: 'stringSlice',

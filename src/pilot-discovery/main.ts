@@ -6,7 +6,11 @@ import type { ConfigSource } from '../delivery/ports.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
+import type { LogScopes } from '../io/log/scopes.ts';
+import { scopesPage } from '../io/log/scopes-page.ts';
 import { createLogging } from '../io/log/winston.ts';
+import { profilePages } from '../io/profile/pages.ts';
+import { startProfiler } from '../io/profile/profiler.ts';
 import { formatProblem, type Problem } from '../lib/errors.ts';
 import { buildInfo, shortVersion } from '../lib/version.ts';
 import { kindsFor } from '../model/kinds.ts';
@@ -18,7 +22,7 @@ import { type DiscoveryConfig, resolveConfig } from './config.ts';
 import { createCounter } from './counts.ts';
 import { debugHandler } from './debug.ts';
 import { createFeedback, type Feedback } from './feedback.ts';
-import type { DiscoveryFlags } from './flags.ts';
+import { DISCOVERY_SCOPES, type DiscoveryFlags } from './flags.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { pagesHandler } from './pages.ts';
@@ -39,11 +43,11 @@ const CHECK_MS = 5_000;
 /** Serves until the host's signal; gives the exit code. */
 export async function run(invocation: Invocation<DiscoveryFlags>, host: Host): Promise<number> {
   const config = resolveConfig(invocation, host.env);
-  const logging = await createLogging(invocation.options, host);
+  const logging = await createLogging(invocation.options, host, DISCOVERY_SCOPES);
   try {
     const stores = openStores(config, host, logging.scope('default'));
     try {
-      await serve(config, stores, host, { main: logging.scope('default'), ads: logging.scope('ads') });
+      await serve(config, stores, host, { main: logging.scope('default'), ads: logging.scope('ads'), scopes: logging.scopes });
     } finally {
       await Promise.all(new Set([stores.registry.close(), stores.config.close()]));
     }
@@ -73,6 +77,7 @@ function openStores(config: DiscoveryConfig, host: Host, logger: Logger): Stores
 interface Loggers {
   readonly main: Logger;
   readonly ads: Logger;
+  readonly scopes: LogScopes;
 }
 
 async function serve(config: DiscoveryConfig, stores: Stores, host: Host, loggers: Loggers): Promise<void> {
@@ -144,6 +149,7 @@ async function serveUntil(
     pushedAt: feedback.pushedAt,
   };
   const countsOf = createCounter();
+  const profiler = config.profile ? await startProfiler(host.now, signal) : undefined;
   const servers = await startServers({
     config,
     methods: [
@@ -164,7 +170,10 @@ async function serveUntil(
       }),
       waitingFor: pipeline.inputs.waitingFor,
     }),
-    monitoring: monitoringHandler(metrics, () => metrics.snapshot(countsOf(publisher.snapshot))),
+    monitoring: monitoringHandler(metrics, () => metrics.snapshot(countsOf(publisher.snapshot)), [
+      (request) => scopesPage(loggers.scopes, request),
+      (request) => profilePages(profiler, request),
+    ]),
     tls: tlsFiles?.value,
     logger: loggers.main,
   });

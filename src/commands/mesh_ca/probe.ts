@@ -6,5 +6,5 @@ export default meshCommand({
   summary: 'check that the file of a locally running server is fresh',
   examples: ['--probe-path /tmp/ca.liveness --interval 4s'],
   flags: probeFlags,
-  run: async () => (await import('../../io/probe/probe.ts')).runProbe,
+  run: async () => (await import('../../io/probe/probe.ts')).probeCommand,
 });

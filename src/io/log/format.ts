@@ -1,6 +1,6 @@
-import { Redacted } from '../../lib/redacted.ts';
 import type { Level } from './levels.ts';
 import type { LogFields } from './logger.ts';
+import { printable, printableText } from './printable.ts';
 
 /** One log entry, before it becomes a line. */
 export interface Entry {
@@ -15,6 +15,8 @@ export interface Entry {
 }
 
 const PLAIN = /^[^\s"=\\\p{C}]+$/u;
+/** Controls that JSON lets through and terminals obey: DEL and C1. */
+const TERMINAL_CONTROLS = /[\u007f-\u009f]/g;
 
 /** Tab-separated: time, level, scope, message, `name=value` fields. What comes from outside cannot break the line. */
 export function formatPlain(entry: Entry): string {
@@ -24,7 +26,7 @@ export function formatPlain(entry: Entry): string {
     entry.time.toISOString(),
     entry.level,
     entry.scope,
-    escapeControls(entry.message),
+    escapeControls(printableText(entry.message)),
     [...caller, ...fields].join(' '),
   ];
   const line = head.join('\t').trimEnd();
@@ -33,10 +35,11 @@ export function formatPlain(entry: Entry): string {
 
 /** One JSON object a line. The entry's own names win over fields of the same name. */
 export function formatJson({ time, level, scope, message, fields, caller, stack }: Entry): string {
-  const own = { time: time.toISOString(), level, scope, message };
+  const own = { time: time.toISOString(), level, scope, message: printableText(message) };
   const extra = { ...(caller === undefined ? {} : { caller }), ...(stack === undefined ? {} : { stack }) };
-  const rest = Object.entries(fields).filter(([name]) => !(name in own));
-  return JSON.stringify({ ...own, ...extra, ...Object.fromEntries(rest.map(([name, value]) => [name, printable(value)])) });
+  const rest = Object.entries(fields).filter(([name]) => !(name in own) && !(name in extra));
+  const text = JSON.stringify({ ...own, ...extra, ...Object.fromEntries(rest.map(([name, value]) => [name, printable(value)])) });
+  return text.replace(TERMINAL_CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function plainValue(value: unknown): string {
@@ -47,25 +50,4 @@ function plainValue(value: unknown): string {
 
 function escapeControls(text: string): string {
   return text.replace(/\p{C}/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
-}
-
-/** A value that JSON can hold: errors by their message, bytes by their number only, secrets redacted, cycles cut. */
-function printable(value: unknown, parents: readonly unknown[] = []): unknown {
-  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
-  if (typeof value !== 'object') return String(value);
-  if (value instanceof Redacted) return value.toString();
-  if (value instanceof Error) return errorText(value);
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `<${value.byteLength} bytes>`;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString();
-  if (parents.includes(value)) return '<cycle>';
-  const path = [...parents, value];
-  if (Array.isArray(value)) return value.map((item) => printable(item, path));
-  if (value instanceof Set) return [...value].map((item) => printable(item, path));
-  const entries = value instanceof Map ? [...value] : Object.entries(value);
-  return Object.fromEntries(entries.map(([name, item]) => [String(name), printable(item, path)]));
-}
-
-function errorText(error: Error): string {
-  const cause = error.cause instanceof Error && !error.message.includes(error.cause.message) ? `: ${error.cause.message}` : '';
-  return `${error.message}${cause}`;
 }

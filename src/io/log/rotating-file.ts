@@ -1,121 +1,266 @@
-import { closeSync, fstatSync, openSync, readdirSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { lstatSync, readdirSync, readlinkSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { basename, join, resolve } from 'node:path';
 import { Writable } from 'node:stream';
+import type DailyRotateFile from 'winston-daily-rotate-file';
+import { MeshError } from '../../lib/errors.ts';
+import {
+  type Backup,
+  DAY_MS,
+  isLogFile,
+  type LogFiles,
+  logFilesOf,
+  newBaseName,
+  type RotationLimits,
+  surplusBackups,
+} from './backups.ts';
+import { LogFile, type LossReport } from './log-file.ts';
 
-export interface RotationLimits {
-  /** Bytes beyond which the file is rotated; 0 means no limit. */
-  readonly maxBytes: number;
-  /** Days after which the file is rotated and a backup removed; 0 means no limit. */
-  readonly maxAgeDays: number;
-  /** Backups kept; 0 means no limit. */
-  readonly maxBackups: number;
-}
+/** Where winston's transports find the line. */
+const MESSAGE = Symbol.for('message');
+/** Backups that became too old while nothing was rotated are looked for this often. */
+const PRUNE_EVERY_MS = 3_600_000;
+/** Bytes that a burst may leave between a rotation and the opening of the next file; further lines are lost, and reported. */
+const MAX_PENDING = 32 * 1024 * 1024;
+/** The package has no word for "no limit" that keeps the link. */
+const NO_LIMIT = `${Number.MAX_SAFE_INTEGER}k`;
 
-const DAY_MS = 86_400_000;
-/** Logs may tell about users: for the owner and the group. */
-const MODE = 0o640;
+type Package = typeof DailyRotateFile;
 
 /**
- * A log file that is renamed to `<name>-<time>.<ext>` when a line would make it too large or when it is too old, and whose
- * surplus backups are removed. The path always names the file in use. Writing is synchronous: a crash loses no line.
+ * Opens a log that is rotated: `path` is a link to the file in use, `<name>-<time>.<ext>`. winston-daily-rotate-file rotates by
+ * size and keeps the link; what it cannot do is done here: rotation by age, both limits on backups at once, going on
+ * with the file of the process before, and surviving a full disk.
+ * @throws the system's error when a file cannot be opened
  */
-export class RotatingFile extends Writable {
+export async function openRotatingFile(
+  path: string,
+  limits: RotationLimits,
+  now: () => Date,
+  report: LossReport,
+): Promise<Writable> {
+  // The bundle gives a CommonJS module its default export only.
+  const { default: transport } = await import('winston-daily-rotate-file');
+  const rotation = new Rotation(transport, resolve(path), limits, now, report);
+  rotation.open();
+  return new Writable({
+    write: (line: Buffer, _encoding, done) => {
+      rotation.write(line);
+      done();
+    },
+    final: (done) => {
+      rotation.close().then(() => done(), done);
+    },
+  });
+}
+
+class Rotation {
+  readonly #package: Package;
   readonly #path: string;
+  readonly #files: LogFiles;
   readonly #limits: RotationLimits;
   readonly #now: () => Date;
-  #fd: number;
-  #size: number;
-  #startedAt: number;
-  #last = { time: '', number: 0 };
+  readonly #report: LossReport;
+  #transport: DailyRotateFile | undefined;
+  /** Once a line could be written again a new file is begun, for the link may be missing or wrong. */
+  #state: 'good' | 'failing' | 'recovered' = 'good';
+  /** The name of the file in use. */
+  #active = '';
+  #startedAt = 0;
+  #prunedAt = 0;
+  /** Bytes that the package holds and has not written. */
+  #pending = 0;
 
-  /** @throws the system's error when the file cannot be opened */
-  constructor(path: string, limits: RotationLimits, now: () => Date) {
-    super({ decodeStrings: true });
+  constructor(transport: Package, path: string, limits: RotationLimits, now: () => Date, report: LossReport) {
+    this.#package = transport;
     this.#path = path;
+    this.#files = logFilesOf(path);
     this.#limits = limits;
     this.#now = now;
-    this.#fd = openSync(path, 'a', MODE);
-    const stats = fstatSync(this.#fd);
-    this.#size = stats.size;
-    this.#startedAt = stats.size === 0 ? now().getTime() : stats.birthtimeMs;
+    this.#report = {
+      ...report,
+      lost: (error) => {
+        this.#state = 'failing';
+        report.lost(error);
+      },
+      written: () => {
+        if (this.#state === 'failing') this.#state = 'recovered';
+        report.written();
+      },
+    };
+  }
+
+  open(): void {
+    if (this.#path.includes('%DATE%')) throw new Error('its name has a %DATE%');
+    this.#makePlainFileABackup();
+    const current = this.#fileInUse();
+    const name = current?.name ?? this.#newName(this.#now());
+    // The package opens later and reports nobody: what is wrong must be known now.
+    const probe = new LogFile(join(this.#files.directory, name), this.#report);
+    probe.open();
+    probe.close();
+    this.#begin(name, current === undefined ? this.#now().getTime() : startOf(current.stats));
     this.#prune();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+  write(line: Buffer): void {
+    const now = this.#now().getTime();
+    const { maxAgeDays } = this.#limits;
     try {
-      if (this.#isFull(chunk.length)) this.#rotate();
-      for (let offset = 0; offset < chunk.length; ) offset += writeSync(this.#fd, chunk, offset);
-      this.#size += chunk.length;
-      done();
-    } catch (error) {
-      // A full disk must not end the logging: the line is lost, the stream goes on.
-      this.emit('lost', error);
-      done();
+      const tooOld = maxAgeDays > 0 && now - this.#startedAt >= maxAgeDays * DAY_MS && this.#isWritten();
+      if (tooOld || this.#transport === undefined || this.#state === 'recovered') this.#beginAnew();
+      if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune();
+      this.#hand(line);
+    } catch (thrown) {
+      this.#fail(thrown);
     }
   }
 
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    closeSync(this.#fd);
-    done(error);
+  async close(): Promise<void> {
+    const stream = this.#transport?.logStream;
+    if (stream === undefined) return;
+    await new Promise<void>((done) => stream.end(() => done()));
   }
 
-  #isFull(extra: number): boolean {
-    if (this.#size === 0) return false;
-    const { maxBytes, maxAgeDays } = this.#limits;
-    const tooLarge = maxBytes > 0 && this.#size + extra > maxBytes;
-    return tooLarge || (maxAgeDays > 0 && this.#now().getTime() - this.#startedAt >= maxAgeDays * DAY_MS);
+  /** The package throws when the directory itself is gone, and is of no use from then on. */
+  #fail(thrown: unknown): void {
+    this.#transport = undefined;
+    this.#report.lost(MeshError.from(thrown));
   }
 
-  #rotate(): void {
-    renameSync(this.#path, this.#backupPath());
-    closeSync(this.#fd);
-    this.#fd = openSync(this.#path, 'a', MODE);
-    this.#size = 0;
-    this.#startedAt = this.#now().getTime();
-    this.#prune();
+  #hand(line: Buffer): void {
+    if (this.#pending > MAX_PENDING) {
+      this.#report.lost(new MeshError('resource_exhausted', `${this.#pending} bytes wait to be written`));
+      return;
+    }
+    this.#transport?.log?.({ [MESSAGE]: line.toString('utf8') }, () => {});
+    // Most lines are written by now: the balance is what waits.
+    this.#pending += line.length;
   }
 
-  /** A name later than every earlier one: rotations within one millisecond are numbered, also after backups were removed. */
-  #backupPath(): string {
-    const extension = extname(this.#path);
-    const stem = this.#path.slice(0, this.#path.length - extension.length);
-    const time = this.#now().toISOString().replaceAll(':', '-');
-    for (let number = time === this.#last.time ? this.#last.number + 1 : 0; ; number++) {
-      const path = `${stem}-${time}.${String(number).padStart(4, '0')}${extension}`;
-      this.#last = { time, number };
-      if (statSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  #isWritten(): boolean {
+    return (statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  }
+
+  #beginAnew(): void {
+    this.#transport?.logStream.end();
+    this.#begin(this.#newName(this.#now()), this.#now().getTime());
+  }
+
+  /** A file name that nothing has yet, as near to `time` as its millisecond allows. */
+  #newName(time: Date): string {
+    const { directory, extension } = this.#files;
+    for (let ms = time.getTime(); ; ms++) {
+      const name = `${newBaseName(this.#files, new Date(ms))}${extension}`;
+      if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return name;
     }
   }
 
-  #prune(): void {
-    const { maxAgeDays, maxBackups } = this.#limits;
-    const oldest = this.#now().getTime() - maxAgeDays * DAY_MS;
-    const newestFirst = this.#backups().reverse();
-    newestFirst.forEach((path, index) => {
-      const surplus = maxBackups > 0 && index >= maxBackups;
-      const stale = maxAgeDays > 0 && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < oldest;
-      if (surplus || stale) unlinkIfThere(path);
+  #begin(name: string, startedAt: number): void {
+    const { directory, extension } = this.#files;
+    this.#active = name;
+    this.#startedAt = startedAt;
+    const transport = new this.#package({
+      filename: join(directory, basename(name, extension)),
+      extension,
+      // A pattern without a date: the package never rotates by time, which it could do by the calendar only.
+      datePattern: '[]',
+      maxSize: this.#limits.maxBytes === 0 ? NO_LIMIT : `${this.#limits.maxBytes / 1024}k`,
+      createSymlink: true,
+      symlinkName: basename(this.#path),
+      eol: '',
+      // Only read for the package's own limit on backups, which is not used.
+      auditFile: devNull,
+      options: { flags: 'a', fs: this.#fileSystem() },
     });
+    transport.logStream.on('error', (error: Error) => this.#fail(error));
+    this.#transport = transport;
+    this.#state = 'good';
   }
 
-  /** The backups by age, the oldest first: their names sort by time. */
-  #backups(): string[] {
-    const folder = dirname(this.#path);
-    const extension = extname(this.#path);
-    const stem = basename(this.#path, extension);
-    const backup = /^-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\.\d{4,}$/;
-    return readdirSync(folder)
-      .filter((name) => name.startsWith(stem) && name.endsWith(extension))
-      .filter((name) => backup.test(name.slice(stem.length, name.length - extension.length)))
-      .sort()
-      .map((name) => join(folder, name));
+  /** The calls that Node's file stream makes, on files that never fail and are written at once. */
+  #fileSystem(): FileSystem {
+    const open = new Map<number, LogFile>();
+    let last = 0;
+    return {
+      open: (path, _flags, _mode, done) => {
+        const file = new LogFile(path, this.#report);
+        open.set(++last, file);
+        this.#began(basename(path), file.tryOpen());
+        done(null, last);
+      },
+      write: (fd, buffer, offset, length, _position, done) => {
+        this.#pending -= length;
+        open.get(fd)?.write(buffer.subarray(offset, offset + length));
+        done(null, length, buffer);
+      },
+      close: (fd, done) => {
+        open.get(fd)?.close();
+        open.delete(fd);
+        done(null);
+      },
+    };
+  }
+
+  #began(name: string, isThere: boolean): void {
+    if (name === this.#active) return;
+    this.#active = name;
+    this.#startedAt = this.#now().getTime();
+    if (isThere) this.#prune();
+  }
+
+  /** What is left of a time before the log was rotated, or of another program, is kept as the first backup. */
+  #makePlainFileABackup(): void {
+    const stats = lstatSync(this.#path, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isSymbolicLink()) return;
+    if (!stats.isFile()) throw new Error('it is not a file');
+    renameSync(this.#path, join(this.#files.directory, this.#newName(stats.mtime)));
+  }
+
+  /** The file that the process before wrote, if it is still there. */
+  #fileInUse(): { readonly name: string; readonly stats: Stats } | undefined {
+    if (lstatSync(this.#path, { throwIfNoEntry: false }) === undefined) return undefined;
+    const name = readlinkSync(this.#path);
+    // The package would replace the link, which somebody made for a reason.
+    if (!isLogFile(this.#files, name)) throw new Error(`it is a link to ${name}; name that file itself`);
+    const stats = statSync(this.#path, { throwIfNoEntry: false });
+    return stats === undefined ? undefined : { name, stats };
+  }
+
+  /** Never throws: a backup that stays is no reason to lose a line. */
+  #prune(): void {
+    this.#prunedAt = this.#now().getTime();
+    try {
+      const surplus = surplusBackups(this.#files, this.#findBackups(), this.#limits, this.#now());
+      for (const { name } of surplus) rmSync(join(this.#files.directory, name), { force: true });
+    } catch (thrown) {
+      this.#report.kept(MeshError.from(thrown));
+    }
+  }
+
+  #findBackups(): readonly Backup[] {
+    const { directory } = this.#files;
+    return readdirSync(directory)
+      .filter((name) => name !== this.#active && isLogFile(this.#files, name))
+      .flatMap((name) => {
+        const stats = lstatSync(join(directory, name), { throwIfNoEntry: false });
+        return stats?.isFile() === true ? [{ name, modifiedAt: stats.mtimeMs }] : [];
+      });
   }
 }
 
-function unlinkIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  }
+interface FileSystem {
+  open(path: string, flags: string, mode: number, done: (error: null, fd: number) => void): void;
+  write(
+    fd: number,
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number | undefined,
+    done: (error: null, written: number, buffer: Uint8Array) => void,
+  ): void;
+  close(fd: number, done: (error: null) => void): void;
 }
+
+/** Not every file system knows when a file was made. */
+const startOf = ({ birthtimeMs, mtimeMs }: Stats): number => (birthtimeMs > 0 ? birthtimeMs : mtimeMs);

@@ -33,10 +33,7 @@ export async function runProbe({ options }: { readonly options: ProbeOptions }, 
 }
 
 /** `probe` as a command: with its log. @throws as `runProbe` and `createLogging` */
-export function probeCommand(
-  invocation: LoggingInvocation & { readonly options: ProbeOptions },
-  host: Host,
-): Promise<number> {
+export function probeCommand(invocation: LoggingInvocation & { readonly options: ProbeOptions }, host: Host): Promise<number> {
   return withLogOnDemand(invocation, host, [DEFAULT_SCOPE], async (logger) => {
     const code = await runProbe(invocation, host);
     logger.debug('the probed file is fresh', { path: invocation.options['probe-path'] });

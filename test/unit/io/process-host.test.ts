@@ -5,15 +5,18 @@ import { type ProcessLike, processHost } from '../../../src/io/process-host.ts';
 function fakeProcess(env: Record<string, string> = {}) {
   const exits: number[] = [];
   const stdout = new EventEmitter();
+  const told: string[] = [];
+  const stderr = Object.assign(new EventEmitter(), { write: (text: string) => told.push(text) });
   const emitter = Object.assign(new EventEmitter(), {
     env,
     stdin: process.stdin,
     stdout,
-    stderr: process.stderr,
+    stderr,
     cwd: () => '/',
     exit: (code: number) => void exits.push(code),
+    exitCode: undefined as number | undefined,
   });
-  return { emitter, stdout, exits, like: emitter as unknown as ProcessLike };
+  return { emitter, stdout, stderr, told, exits, like: emitter as unknown as ProcessLike };
 }
 
 describe('process host', () => {
@@ -37,6 +40,16 @@ describe('process host', () => {
     now = 20;
     emitter.emit('SIGINT');
     expect(exits).to.deep.equal([]);
+  });
+
+  it('goes on when its output cannot be written, says so once and fails in the end', () => {
+    const { emitter, stdout, stderr, told, like } = fakeProcess();
+    const host = processHost(like);
+    for (let i = 0; i < 3; i++) stdout.emit('error', Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' }));
+    stderr.emit('error', new Error('ENOSPC: no space left'));
+    expect(host.signal.aborted).to.equal(false);
+    expect(told).to.deep.equal(['error: standard output cannot be written, it is lost until it can: ENOSPC: no space left\n']);
+    expect(emitter.exitCode).to.equal(1);
   });
 
   it('stops when nobody reads the output any more', () => {

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
 import type { HttpServer } from '../../../src/io/http/types.ts';
+import { LogScopes } from '../../../src/io/log/scopes.ts';
 import { AgentMetrics } from '../../../src/pilot-agent/metrics.ts';
 import type { Readiness } from '../../../src/pilot-agent/readiness.ts';
 import { createStatusServer, type StatusSource } from '../../../src/pilot-agent/status-server.ts';
@@ -10,6 +11,7 @@ describe('status port', () => {
   let server: HttpServer;
   let readiness: Readiness;
   let quits: number;
+  let scopes: LogScopes;
   const logger = new MemoryLogger();
   const metrics = new AgentMetrics();
 
@@ -20,11 +22,13 @@ describe('status port', () => {
   beforeEach(async () => {
     quits = 0;
     readiness = { ready: true };
+    scopes = new LogScopes({ names: ['default'], output: new Map(), stack: new Map(), callers: new Set() });
     const source: StatusSource = {
       readiness: async () => readiness,
       metrics: () => metrics.print(),
       allMetrics: async () => 'merged 1\n',
       probe: (path) => (path === '/app-health/web/readyz' ? Promise.resolve({ status: 418, text: 'a teapot' }) : undefined),
+      scopes,
       quit: countQuit,
     };
     server = createStatusServer(source, logger);
@@ -37,6 +41,15 @@ describe('status port', () => {
     const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method });
     return `${response.status} ${(await response.text()).trim()}`;
   };
+
+  /** As what comes from outside through the proxy; the status. */
+  const askFromOutside = (method: string, path: string) =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: server.port, method, path, localAddress: '127.0.0.6' };
+      request(options, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
 
   it('tells readiness with its reason, and logs only changes', async () => {
     expect(await ask('GET', '/healthz/ready')).to.equal('200 ready');
@@ -71,13 +84,18 @@ describe('status port', () => {
   });
 
   it('does not end the sidecar for whoever comes from outside through the proxy', async () => {
-    const status = await new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: server.port, method: 'POST', path: '/quitquitquit', localAddress: '127.0.0.6' };
-      request(options, (response) => resolve(response.resume().statusCode))
-        .on('error', reject)
-        .end();
-    });
-    expect([status, quits]).to.deep.equal([403, 0]);
+    expect(await askFromOutside('POST', '/quitquitquit')).to.equal(403);
+    expect(quits).to.equal(0);
+  });
+
+  it('shows and changes the levels of its log for the pod alone', async () => {
+    const change = { method: 'PUT', body: '{"outputLevel":"debug"}' };
+    const response = await fetch(`http://127.0.0.1:${server.port}/scopez/default`, change);
+    expect(await response.json()).to.include({ name: 'default', outputLevel: 'debug' });
+    expect(await ask('GET', '/scopez')).to.contain('"outputLevel": "debug"');
+    expect(await ask('GET', '/scopez/ads')).to.equal('404 there is no log scope "ads"; the only scope is default');
+    expect(await askFromOutside('GET', '/scopez')).to.equal(403);
+    expect(await askFromOutside('PUT', '/scopez/default')).to.equal(403);
   });
 
   it('ends the sidecar by POST only', async () => {
