@@ -191,10 +191,8 @@ export async function issue(authority: Authority, template: CertificateTemplate,
 }
 
 function serialText(serial: Uint8Array): string {
-  return Buffer.from(serial)
-    .toString('hex')
-    .toUpperCase()
-    .replace(/^(00)+(?=..)/, '');
+  const digits = Buffer.from(serial).toString('hex').toUpperCase();
+  return digits.startsWith('00') ? digits.replace(/^(00)+(?=..)/, '') : digits;
 }
 
 function requireInForce({ validity }: Authority, now: Date): void {

@@ -97,8 +97,9 @@ function base128(value: number): number[] {
 
 /** A Time of RFC 5280, 4.1.2.5: UTCTime until 2049, GeneralizedTime from 2050; fractions of a second are cut off. */
 export function time(date: Date): Der {
-  const digits = date.toISOString().replace(/[-:T]|\.\d+/g, '');
   const year = date.getUTCFullYear();
+  const rest = [date.getUTCMonth() + 1, date.getUTCDate(), date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()];
+  const digits = `${year}${rest.map((part) => (part < 10 ? `0${part}` : part)).join('')}Z`;
   if (year < 1950 || year > 9999) throw new MeshError('invalid', `the year ${year} cannot stand in a certificate`);
   return year < 2050 ? encode(TAG.utcTime, Buffer.from(digits.slice(2))) : encode(TAG.generalizedTime, Buffer.from(digits));
 }
