@@ -1,7 +1,6 @@
 /** Where a log line comes from: the caller's file and line, and the stack above it. */
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
-import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Trace {
@@ -12,6 +11,7 @@ export interface Trace {
 }
 
 const POSITION = /((?:file:\/\/)?\/[^\s()]+):(\d+):(\d+)/;
+const CALLER = /([^\s()/]+(?:\/[^\s()/]+)?:\d+):\d+\)?$/;
 
 /** What called `from`, as far as it is wanted. */
 export function traceOf(from: (...args: never[]) => unknown, wantsCaller: boolean, wantsStack: boolean): Trace {
@@ -22,10 +22,9 @@ export function traceOf(from: (...args: never[]) => unknown, wantsCaller: boolea
     .split('\n')
     .slice(1)
     .map((frame) => frame.replace(POSITION, (_, file, line, column) => sourcePosition(file, Number(line), Number(column))));
-  const caller = POSITION.exec(frames[0] ?? '');
-  const shown = caller === null ? undefined : `${caller[1]?.split('/').slice(-2).join('/')}:${caller[2]}`;
+  const caller = CALLER.exec(frames[0] ?? '')?.[1];
   return {
-    ...(wantsCaller && shown !== undefined ? { caller: shown } : {}),
+    ...(wantsCaller && caller !== undefined ? { caller } : {}),
     ...(wantsStack ? { stack: frames.join('\n') } : {}),
   };
 }
@@ -38,7 +37,8 @@ function sourcePosition(file: string, line: number, column: number): string {
   const path = file.startsWith('file:') ? fileURLToPath(file) : file;
   const origin = sourceMapOf(path)?.findOrigin(line, column);
   if (origin === undefined || !('fileName' in origin)) return `${path}:${line}:${column}`;
-  return `${resolve(dirname(path), origin.fileName)}:${origin.lineNumber}:${origin.columnNumber}`;
+  // Relative to where the bundle was built, which says nothing where it runs: the part below is the source's own path.
+  return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`;
 }
 
 const sourceMaps = new Map<string, SourceMap | undefined>();

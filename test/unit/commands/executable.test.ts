@@ -38,6 +38,15 @@ describe('bin/mesh', () => {
     expect(stdout).to.match(/^NodeVersion: v2[4-9]\./m);
   });
 
+  it('logs with the positions of its sources, into files that are rotated', () => {
+    const log = join(dir, 'mesh.log');
+    const level = ['--log_output_level', 'debug', '--log_caller', 'default', '--log_stacktrace_level', 'debug'];
+    expect(run(MESH, 'mesh_ca', 'version', ...level, '--log_rotate', log)).to.include({ status: 0, stderr: '' });
+    expect(readFileSync(log, 'utf8')).to.match(
+      /\tdebug\tdefault\tprinted the version\tcaller=flags\/version-command\.ts:\d+ .*\n {4}at src\/flags\/version-command\.ts:\d+/,
+    );
+  });
+
   it('runs a component through a symlink', () => {
     const { status, stdout, stderr } = run(join(dir, 'pilot-discovery'), 'version', '-s');
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
