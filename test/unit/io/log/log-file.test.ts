@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +6,7 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { LogFile } from '../../../../src/io/log/log-file.ts';
 import { lossReport } from '../../../../src/io/log/loss-report.ts';
+import { MeshError } from '../../../../src/lib/errors.ts';
 
 describe('log file', () => {
   let dir: string;
@@ -52,12 +54,12 @@ describe('log file', () => {
   it('tells of a disk at the brink once a minute', () => {
     const report = lossReport('the log', stderr, clock);
     for (let i = 0; i < 10; i++) {
-      report.lost(Object.assign(new Error('full'), { code: 'internal' }) as never);
+      report.lost(new MeshError('internal', 'full'));
       report.written();
     }
     expect(told).to.have.length(2);
     now = 60_000;
-    report.lost(Object.assign(new Error('full'), { code: 'internal' }) as never);
+    report.lost(new MeshError('internal', 'full'));
     report.written();
     expect(told.slice(2)).to.deep.equal([
       'error: the log cannot be written, its lines are lost until it can: full\n',
@@ -65,9 +67,16 @@ describe('log file', () => {
     ]);
   });
 
-  it('does not wait for the reader of a named pipe', async () => {
+  it('tells of an outage once, however long it is', () => {
+    const report = lossReport('the log', stderr, clock);
+    for (now = 0; now < 600_000; now += 10_000) report.lost(new MeshError('internal', 'full'));
+    expect(told).to.have.length(1);
+    report.written();
+    expect(told[1]).to.equal('warning: the log is written again; lines lost: 60\n');
+  });
+
+  it('does not wait for the reader of a named pipe', () => {
     const path = join(dir, 'pipe');
-    const { execFileSync } = await import('node:child_process');
     execFileSync('mkfifo', [path]);
     const file = new LogFile(path, lossReport('the log', stderr, clock));
     expect(() => file.open()).to.throw('ENXIO');
