@@ -124,6 +124,7 @@ class Rotation {
 
   /** The package throws when the directory itself is gone, and is of no use from then on. */
   #fail(thrown: unknown): void {
+    this.#transport?.logStream.end();
     this.#transport = undefined;
     this.#report.lost(MeshError.from(thrown));
   }

@@ -123,6 +123,22 @@ describe('rotating log file', () => {
     expect(texts()).to.deep.equal(['a\nb\n']);
   });
 
+  it('holds no more than 32 MiB until a file is open', async () => {
+    const file = await open({});
+    const line = Buffer.from('\n'.padStart(1 << 20, '.'));
+    for (let i = 0; i < 40; i++) file.write(line);
+    expect(told).to.match(/^error: the log cannot be written, .*: 34603008 bytes wait to be written\n$/);
+    await new Promise(setImmediate);
+    file.write('last\n');
+    await close(file);
+    expect(told).to.match(/\nwarning: the log is written again; lines lost: 7\n$/);
+    expect(
+      texts()
+        .map((text) => text.length)
+        .reduce((a, b) => a + b),
+    ).to.equal(33 * line.length + 5);
+  });
+
   it('goes on with the file of the run before, counting its size', async () => {
     for (const lines of [['one\n'], ['two\n', long('three')], ['four\n'], [long('five')], ['six\n']]) {
       const file = await open({ maxBytes: KIB });
