@@ -20,6 +20,8 @@ export function etcdArguments(): readonly string[] {
     `--listen-peer-urls=${PEERS}`,
     `--initial-advertise-peer-urls=${PEERS}`,
     `--initial-cluster=default=${PEERS}`,
+    // etcd before 3.4.31 cannot be asked how far it is, so that the caches of the API server would wait for the next change.
+    '--experimental-watch-progress-notify-interval=200ms',
   ];
 }
 

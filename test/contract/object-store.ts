@@ -12,11 +12,26 @@ export interface StoreHarness {
   readonly store: ObjectStore;
   /** Another client of the same objects; the store itself where there is only one. */
   another(): Promise<ObjectStore>;
+  /**
+   * Resolves when every watch that was open has taken in a change, which others must be waited for to do: the object as the change left
+   * it. Absent where writing tells the watches.
+   */
+  taken?(last: KubeObject): Promise<void>;
   dispose(): Promise<void>;
 }
 
 export function service(name: string, namespace: string, port = 80): KubeObject {
   return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec: { ports: [{ name: 'http', port }] } };
+}
+
+/** An object that no store knows more of than its name: what is given is what is stored. */
+export function policy(name: string, namespace: string, port = 80): KubeObject {
+  return {
+    apiVersion: kinds.policy.apiVersion,
+    kind: 'Policy',
+    metadata: { name, namespace },
+    spec: { ports: [{ name: 'http', port }] },
+  };
 }
 
 /** The MeshError code that a promise is rejected with, or `resolved`. */
@@ -82,48 +97,47 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
 
     describe('create', () => {
       it('gives the object uid, resourceVersion and creationTimestamp, and get returns it', async () => {
-        const created = await store.create(service('a', 'foo'));
+        const created = await store.create(policy('a', 'foo'));
         expect(created.metadata.uid).to.be.a('string').with.length.greaterThan(0);
         expect(created.metadata.resourceVersion).to.be.a('string').with.length.greaterThan(0);
         expect(created.metadata.creationTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
         expect(created.spec).to.deep.equal({ ports: [{ name: 'http', port: 80 }] });
-        expect(await store.get({ kind: kinds.service, namespace: 'foo', name: 'a' })).to.deep.equal(created);
+        expect(await store.get({ kind: kinds.policy, namespace: 'foo', name: 'a' })).to.deep.equal(created);
       });
 
       it('refuses what exists', async () => {
-        await store.create(service('a', 'foo'));
-        expect(await codeOf(store.create(service('a', 'foo', 81)))).to.equal('already_exists');
+        await store.create(policy('a', 'foo'));
+        expect(await codeOf(store.create(policy('a', 'foo', 81)))).to.equal('already_exists');
       });
 
       it('takes one of several at the same time', async () => {
         const clients = [store, await harness.another(), await harness.another()];
         const codes = await Promise.all(
-          clients.flatMap((client) => [80, 81].map((port) => codeOf(client.create(service('a', 'foo', port))))),
+          clients.flatMap((client) => [80, 81].map((port) => codeOf(client.create(policy('a', 'foo', port))))),
         );
         expect(codes.filter((code) => code === 'resolved')).to.have.length(1);
         expect(codes.filter((code) => code === 'already_exists')).to.have.length(5);
       });
 
       it('puts namespaced objects without a namespace into "default"', async () => {
-        const { namespace: _, ...metadata } = service('a', 'foo').metadata;
-        await store.create({ ...service('a', 'foo'), metadata });
-        expect((await store.get({ kind: kinds.service, namespace: 'default', name: 'a' })).metadata.namespace).to.equal(
-          'default',
-        );
+        const { namespace: _, ...metadata } = policy('a', 'foo').metadata;
+        await store.create({ ...policy('a', 'foo'), metadata });
+        expect((await store.get({ kind: kinds.policy, namespace: 'default', name: 'a' })).metadata.namespace).to.equal('default');
       });
 
       it('keeps objects of kinds without namespaces', async () => {
-        await store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'foo' } });
-        const found = await store.get({ kind: kinds.namespace, name: 'foo' });
+        const { apiVersion, kind } = kinds.meshPolicy;
+        await store.create({ apiVersion, kind, metadata: { name: 'foo' } });
+        const found = await store.get({ kind: kinds.meshPolicy, name: 'foo' });
         expect(found.metadata).to.not.have.property('namespace');
       });
 
       it('refuses an unknown kind and a bad name', async () => {
-        expect(await codeOf(store.create({ ...service('a', 'foo'), kind: 'Servce' }))).to.equal('invalid');
-        expect(await codeOf(store.create(service('A_b', 'foo')))).to.equal('invalid');
-        expect(await codeOf(store.create(service('../../etc', 'foo')))).to.equal('invalid');
-        expect(await codeOf(store.create(service('a', '../foo')))).to.equal('invalid');
-        expect(await store.list(kinds.service)).to.deep.equal([]);
+        expect(await codeOf(store.create({ ...policy('a', 'foo'), kind: 'Polcy' }))).to.equal('invalid');
+        expect(await codeOf(store.create(policy('A_b', 'foo')))).to.equal('invalid');
+        expect(await codeOf(store.create(policy('../../etc', 'foo')))).to.equal('invalid');
+        expect(await codeOf(store.create(policy('a', '../foo')))).to.equal('invalid');
+        expect(await store.list(kinds.policy)).to.deep.equal([]);
       });
 
       it('keeps every text, number and list as it was given', async () => {
@@ -140,12 +154,12 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
           j: '\t',
         };
         const object = {
-          ...service('a', 'foo'),
+          ...policy('a', 'foo'),
           spec: { data, list: [[1, [2.5, -0.25]], [], {}, null, true], big: 12345678901 },
         };
         const created = await store.create(object);
         expect(created.spec).to.deep.equal(object.spec);
-        expect((await (await harness.another()).get({ kind: kinds.service, namespace: 'foo', name: 'a' })).spec).to.deep.equal(
+        expect((await (await harness.another()).get({ kind: kinds.policy, namespace: 'foo', name: 'a' })).spec).to.deep.equal(
           object.spec,
         );
       });
@@ -158,53 +172,53 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
           ['a', 'foo'],
           ['z', 'bar'],
         ] as const)
-          await store.create(service(name, namespace));
+          await store.create(policy(name, namespace));
         const names = (objects: readonly KubeObject[]): readonly string[] =>
           objects.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
-        expect(names(await store.list(kinds.service))).to.deep.equal(['bar/z', 'foo/a', 'foo/b']);
-        expect(names(await store.list(kinds.service, 'foo'))).to.deep.equal(['foo/a', 'foo/b']);
-        expect(await store.list(kinds.pod)).to.deep.equal([]);
+        expect(names(await store.list(kinds.policy))).to.deep.equal(['bar/z', 'foo/a', 'foo/b']);
+        expect(names(await store.list(kinds.policy, 'foo'))).to.deep.equal(['foo/a', 'foo/b']);
+        expect(await store.list(kinds.meshPolicy)).to.deep.equal([]);
       });
     });
 
     describe('get', () => {
       it('says not_found', async () => {
-        expect(await codeOf(store.get({ kind: kinds.service, namespace: 'foo', name: 'a' }))).to.equal('not_found');
+        expect(await codeOf(store.get({ kind: kinds.policy, namespace: 'foo', name: 'a' }))).to.equal('not_found');
       });
 
       it('sees what another client wrote', async () => {
-        await (await harness.another()).create(service('a', 'foo'));
-        expect((await store.get({ kind: kinds.service, namespace: 'foo', name: 'a' })).metadata.name).to.equal('a');
+        await (await harness.another()).create(policy('a', 'foo'));
+        expect((await store.get({ kind: kinds.policy, namespace: 'foo', name: 'a' })).metadata.name).to.equal('a');
       });
     });
 
     describe('replace', () => {
       it('keeps uid and creationTimestamp and gives a new resourceVersion', async () => {
-        const created = await store.create(service('a', 'foo'));
-        const replaced = await store.replace(service('a', 'foo', 81));
+        const created = await store.create(policy('a', 'foo'));
+        const replaced = await store.replace(policy('a', 'foo', 81));
         expect(replaced.metadata.uid).to.equal(created.metadata.uid);
         expect(replaced.metadata.creationTimestamp).to.equal(created.metadata.creationTimestamp);
         expect(replaced.metadata.resourceVersion).to.not.equal(created.metadata.resourceVersion);
-        expect(await store.get({ kind: kinds.service, namespace: 'foo', name: 'a' })).to.deep.equal(replaced);
+        expect(await store.get({ kind: kinds.policy, namespace: 'foo', name: 'a' })).to.deep.equal(replaced);
       });
 
       it('keeps the resourceVersion of what does not change', async () => {
-        const created = await store.create(service('a', 'foo'));
-        expect(await store.replace(service('a', 'foo'))).to.deep.equal(created);
+        const created = await store.create(policy('a', 'foo'));
+        expect(await store.replace(policy('a', 'foo'))).to.deep.equal(created);
       });
 
       it('says not_found for what does not exist', async () => {
-        expect(await codeOf(store.replace(service('a', 'foo')))).to.equal('not_found');
+        expect(await codeOf(store.replace(policy('a', 'foo')))).to.equal('not_found');
       });
 
       it('refuses a change made from another version', async () => {
-        const created = await store.create(service('a', 'foo'));
+        const created = await store.create(policy('a', 'foo'));
         await store.replace({ ...created, spec: { ports: [] } });
         expect(await codeOf(store.replace({ ...created, spec: { ports: [{ port: 1 }] } }))).to.equal('conflict');
       });
 
       it('takes one of several changes made from the same version', async () => {
-        const created = await store.create(service('a', 'foo'));
+        const created = await store.create(policy('a', 'foo'));
         const clients = [store, await harness.another(), await harness.another()];
         const codes = await Promise.all(
           clients.map((client, port) => codeOf(client.replace({ ...created, spec: { ports: [{ port: port + 1 }] } }))),
@@ -213,9 +227,9 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
       });
 
       it('loses no change of clients that read, change and try again', async () => {
-        await store.create({ ...service('a', 'foo'), spec: { count: 0 } });
+        await store.create({ ...policy('a', 'foo'), spec: { count: 0 } });
         const clients = [store, await harness.another(), await harness.another()];
-        const ref = { kind: kinds.service, namespace: 'foo', name: 'a' };
+        const ref = { kind: kinds.policy, namespace: 'foo', name: 'a' };
         const increment = async (client: ObjectStore): Promise<void> => {
           const object = await client.get(ref);
           const { count } = object.spec as { count: number };
@@ -234,38 +248,38 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
 
     describe('delete', () => {
       it('removes the object, for every client', async () => {
-        await store.create(service('a', 'foo'));
-        await store.delete({ kind: kinds.service, namespace: 'foo', name: 'a' });
-        expect(await store.list(kinds.service)).to.deep.equal([]);
-        expect(await (await harness.another()).list(kinds.service)).to.deep.equal([]);
+        await store.create(policy('a', 'foo'));
+        await store.delete({ kind: kinds.policy, namespace: 'foo', name: 'a' });
+        expect(await store.list(kinds.policy)).to.deep.equal([]);
+        expect(await (await harness.another()).list(kinds.policy)).to.deep.equal([]);
       });
 
       it('says not_found for what does not exist', async () => {
-        expect(await codeOf(store.delete({ kind: kinds.service, namespace: 'foo', name: 'a' }))).to.equal('not_found');
+        expect(await codeOf(store.delete({ kind: kinds.policy, namespace: 'foo', name: 'a' }))).to.equal('not_found');
       });
     });
 
     describe('watch', () => {
       it('lists first, then tells of each change in order', async () => {
-        await store.create(service('a', 'foo'));
-        const watch = new WatchRecorder(store);
+        await store.create(policy('a', 'foo'));
+        const watch = new WatchRecorder(store, kinds.policy);
         await watch.until((events) => events.length === 1);
-        await store.create(service('b', 'foo'));
+        await store.create(policy('b', 'foo'));
         await watch.until((events) => events.length === 2);
-        await store.replace(service('a', 'foo', 81));
+        await store.replace(policy('a', 'foo', 81));
         await watch.until((events) => events.length === 3);
-        await store.delete({ kind: kinds.service, namespace: 'foo', name: 'b' });
+        await store.delete({ kind: kinds.policy, namespace: 'foo', name: 'b' });
         await watch.until((events) => events.length === 4);
         await watch.stop();
         expect(watch.told()).to.deep.equal(['listed foo/a', 'added foo/b', 'modified foo/a', 'deleted foo/b']);
       });
 
       it('tells nothing of what does not change', async () => {
-        await store.create(service('a', 'foo'));
-        const watch = new WatchRecorder(store);
+        await store.create(policy('a', 'foo'));
+        const watch = new WatchRecorder(store, kinds.policy);
         await watch.until((events) => events.length === 1);
-        await store.replace(service('a', 'foo'));
-        await store.create(service('b', 'foo'));
+        await store.replace(policy('a', 'foo'));
+        await store.create(policy('b', 'foo'));
         await watch.until((events) => events.length > 1);
         await watch.stop();
         expect(watch.told()).to.deep.equal(['listed foo/a', 'added foo/b']);
@@ -273,39 +287,40 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
 
       it('tells of what other clients do', async () => {
         const other = await harness.another();
-        const watch = new WatchRecorder(store);
+        const watch = new WatchRecorder(store, kinds.policy);
         await watch.until((events) => events.length === 1);
-        await other.create(service('a', 'foo'));
+        await other.create(policy('a', 'foo'));
         await watch.until((events) => events.length === 2);
-        await other.delete({ kind: kinds.service, namespace: 'foo', name: 'a' });
+        await other.delete({ kind: kinds.policy, namespace: 'foo', name: 'a' });
         await watch.until((events) => events.length === 3);
         await watch.stop();
         expect(watch.told()).to.deep.equal(['listed', 'added foo/a', 'deleted foo/a']);
       });
 
       it('keeps to its kind and namespace', async () => {
-        const watch = new WatchRecorder(store, kinds.service, 'foo');
+        const watch = new WatchRecorder(store, kinds.policy, 'foo');
         await watch.until((events) => events.length === 1);
-        await store.create(service('a', 'bar'));
+        await store.create(policy('a', 'bar'));
         await store.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'foo' }, data: {} });
-        await store.create(service('b', 'foo'));
+        await store.create(policy('b', 'foo'));
         await watch.until((events) => events.length > 1);
         await watch.stop();
         expect(watch.told()).to.deep.equal(['listed', 'added foo/b']);
       });
 
       it('folds what a slow consumer has not taken', async () => {
-        await store.create(service('old', 'foo'));
-        await store.create(service('kept', 'foo'));
+        await store.create(policy('old', 'foo'));
+        await store.create(policy('kept', 'foo'));
         const controller = new AbortController();
-        const events = store.watch(kinds.service, { signal: controller.signal })[Symbol.asyncIterator]();
+        const events = store.watch(kinds.policy, { signal: controller.signal })[Symbol.asyncIterator]();
         expect((await events.next()).value).to.have.property('type', 'listed');
-        for (const port of [1, 2, 3]) await store.replace(service('kept', 'foo', port));
-        await store.create(service('brief', 'foo'));
-        await store.delete({ kind: kinds.service, namespace: 'foo', name: 'brief' });
-        await store.delete({ kind: kinds.service, namespace: 'foo', name: 'old' });
-        await store.create(service('new', 'foo', 1));
-        await store.replace(service('new', 'foo', 2));
+        for (const port of [1, 2, 3]) await store.replace(policy('kept', 'foo', port));
+        await store.create(policy('brief', 'foo'));
+        await store.delete({ kind: kinds.policy, namespace: 'foo', name: 'brief' });
+        await store.delete({ kind: kinds.policy, namespace: 'foo', name: 'old' });
+        await store.create(policy('new', 'foo', 1));
+        const last = await store.replace(policy('new', 'foo', 2));
+        await harness.taken?.(last);
         const told: string[] = [];
         for (let i = 0; i < 3; i++) {
           const { value } = await events.next();
@@ -318,15 +333,15 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
       });
 
       it('ends without an error when it is aborted, also before it began', async () => {
-        const watch = new WatchRecorder(store);
+        const watch = new WatchRecorder(store, kinds.policy);
         await watch.until((events) => events.length === 1);
         await watch.stop();
-        const events = store.watch(kinds.service, { signal: AbortSignal.abort() })[Symbol.asyncIterator]();
+        const events = store.watch(kinds.policy, { signal: AbortSignal.abort() })[Symbol.asyncIterator]();
         expect(await events.next()).to.have.property('done', true);
       });
 
       it('ends when the store is closed', async () => {
-        const watch = new WatchRecorder(store);
+        const watch = new WatchRecorder(store, kinds.policy);
         await watch.until((events) => events.length === 1);
         await store.close();
         await watch.stop();
@@ -334,11 +349,11 @@ export function describeObjectStore(name: string, open: () => Promise<StoreHarne
       });
 
       it('begins a second watch with the list as it is then', async () => {
-        const first = new WatchRecorder(store);
+        const first = new WatchRecorder(store, kinds.policy);
         await first.until((events) => events.length === 1);
-        await store.create(service('a', 'foo'));
+        await store.create(policy('a', 'foo'));
         await first.until((events) => events.length === 2);
-        const second = new WatchRecorder(store);
+        const second = new WatchRecorder(store, kinds.policy);
         await second.until((events) => events.length === 1);
         await first.stop();
         await second.stop();

@@ -90,7 +90,8 @@ function isWanted(entry: KindedObject, kind: ResourceKind, namespace: string | u
   return namespace === undefined || !kind.namespaced || entry.object.metadata.namespace === namespace;
 }
 
-function byNamespaceAndName(a: KubeObject, b: KubeObject): number {
+/** The order of lists. */
+export function byNamespaceAndName(a: KubeObject, b: KubeObject): number {
   return compare(a.metadata.namespace ?? '', b.metadata.namespace ?? '') || compare(a.metadata.name, b.metadata.name);
 }
 

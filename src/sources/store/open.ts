@@ -1,10 +1,15 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesClient } from '../../io/kubernetes/client.ts';
+import { isInCluster } from '../../io/kubernetes/in-cluster.ts';
+import { openInCluster, openKubeconfig } from '../../io/kubernetes/open-client.ts';
 import type { Duration } from '../../lib/duration.ts';
 import { MeshError, type Problem } from '../../lib/errors.ts';
 import { groupOf, type Kinds } from '../../model/kinds.ts';
 import { validateObject } from '../../model/parse/validate.ts';
 import { DirectoryStore } from './directory.ts';
+import { KubernetesStore } from './kubernetes/kubernetes-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ValidateObject } from './stored-object.ts';
 
@@ -29,29 +34,44 @@ export interface OpenedStore extends ObjectStore {
 }
 
 /**
- * Opens the store that a "path to the client configuration" names: a directory of manifests; `fs://PATH` and `k8s://PATH` say which
- * of both a path is meant to be. Throws MeshError `usage`, naming the flag, for a path that is no store.
+ * Opens the store that a "path to the client configuration" names: a directory of manifests, a kubeconfig, or nothing in a pod, which
+ * has a configuration of its own; `fs://PATH` and `k8s://PATH` say which a path is meant to be. Throws MeshError `usage`, naming the
+ * flag, for a path that is no store.
  */
 export function openStore(path: string, deps: OpenStoreDeps): OpenedStore {
   const target = parseTarget(path);
-  if (target.path === '') throw withoutPath(target.type, deps);
+  if (target.path === '') {
+    if (target.type === 'directory' || !isInCluster(deps.env)) throw withoutPath(target.type, deps);
+    return kubernetesStore(openInCluster(deps), deps);
+  }
   const root = resolve(deps.cwd, target.path);
   const isDirectory = isDirectoryAt(root, deps.flag);
-  if (target.type === 'kubernetes' || !isDirectory) {
-    if (target.type === 'directory') throw usage(`${deps.flag}: ${root} is not a directory`);
-    throw usage(`${deps.flag}: ${root} ${isDirectory ? 'is a directory, not' : 'is taken for'} ${KUBECONFIG}`);
-  }
+  if (target.type === 'kubernetes' && isDirectory) throw usage(`${deps.flag}: ${root} is a directory, not a kubeconfig`);
+  if (target.type === 'directory' && !isDirectory) throw usage(`${deps.flag}: ${root} is not a directory`);
+  return isDirectory ? directoryStore(root, deps) : kubernetesStore(openKubeconfig(root, deps), deps);
+}
+
+function directoryStore(root: string, deps: OpenStoreDeps): OpenedStore {
   const { flag: _, env: __, cwd: ___, ...options } = deps;
   return new DirectoryStore({ validate: validateBy(deps.kinds), ...options, root });
+}
+
+function kubernetesStore(client: KubernetesClient, { kinds, validate, onProblem }: OpenStoreDeps): OpenedStore {
+  return new KubernetesStore({
+    client,
+    kinds,
+    validate: validate ?? validateBy(kinds),
+    sleep: (time, signal) => sleep(time, undefined, { signal }),
+    elapsed: () => performance.now(),
+    random: Math.random,
+    ...(onProblem === undefined ? {} : { onProblem }),
+  });
 }
 
 function validateBy(kinds: Kinds): ValidateObject {
   const authentication = { group: groupOf(kinds.policy), apiVersion: kinds.policy.apiVersion };
   return (object) => validateObject(object, { authentication });
 }
-
-const KUBECONFIG =
-  'a client configuration of Kubernetes, which is not supported by this build yet; give a directory of manifests';
 
 type Target = { readonly type: 'any' | 'directory' | 'kubernetes'; readonly path: string };
 
@@ -61,14 +81,9 @@ function parseTarget(path: string): Target {
   return { type: 'any', path };
 }
 
-function withoutPath(type: Target['type'], { flag, env }: OpenStoreDeps): MeshError {
+function withoutPath(type: Target['type'], { flag }: OpenStoreDeps): MeshError {
   if (type === 'directory') return usage(`${flag}: fs:// names no directory`);
-  if ((env.KUBERNETES_SERVICE_HOST ?? '') !== '') {
-    return usage(
-      `${flag} is empty, which means the configuration in the cluster: not supported by this build yet; give a directory of manifests`,
-    );
-  }
-  return usage(`${flag} is required outside a cluster: give a directory of manifests`);
+  return usage(`${flag} is required outside a cluster: give a kubeconfig or a directory of manifests`);
 }
 
 function isDirectoryAt(path: string, flag: string): boolean {

@@ -1,0 +1,180 @@
+import { ApiError } from '../../../io/kubernetes/api-error.ts';
+import type { KubernetesClient } from '../../../io/kubernetes/client.ts';
+import type { Duration } from '../../../lib/duration.ts';
+import { MeshError, type Problem } from '../../../lib/errors.ts';
+import type { Kinds } from '../../../model/kinds.ts';
+import { describeRef, type KubeObject, type ObjectRef, type ResourceKind } from '../../../model/object.ts';
+import type { KindedObject } from '../../../model/parse/object.ts';
+import type { ObjectStore, WatchEvent, WatchOptions } from '../object-store.ts';
+import { admit, refOf, type ValidateObject } from '../stored-object.ts';
+import { WatchQueue } from '../watch-queue.ts';
+import { listObjects } from './list-objects.ts';
+import { asFields, LAST_APPLIED, receiveObject, resourceVersionOf } from './received.ts';
+import { collectionPath, objectPath, resourceName } from './resource-path.ts';
+import { followKubernetes } from './watch-loop.ts';
+
+export interface KubernetesStoreOptions {
+  /** Closed with the store. */
+  readonly client: KubernetesClient;
+  readonly kinds: Kinds;
+  /** What is wrong with an object beyond what all kinds have in common: such an object is not sent. */
+  readonly validate?: ValidateObject;
+  readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds of a clock that never jumps. */
+  readonly elapsed: () => number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Gets everything that keeps the store from following its kinds, whenever that changes. */
+  readonly onProblem?: (problems: readonly Problem[]) => void;
+}
+
+/** Whoever changes the object between our reading and writing it; then we read again. */
+const MAX_ATTEMPTS = 8;
+/** Who wrote a field, as the API server keeps book of it. */
+const FIELD_MANAGER = { fieldManager: 'mesh' };
+
+/** Objects on a Kubernetes API server. Nothing is kept here but what watchers have not taken yet. */
+export class KubernetesStore implements ObjectStore {
+  readonly #options: KubernetesStoreOptions;
+  readonly #closing = new AbortController();
+  readonly #troubles = new Map<symbol, Problem>();
+
+  constructor(options: KubernetesStoreOptions) {
+    this.#options = options;
+  }
+
+  async list(kind: ResourceKind, namespace?: string): Promise<readonly KubeObject[]> {
+    const { signal } = this.#closing;
+    const { objects } = await listObjects(this.#client, kind, namespace === undefined ? { signal } : { signal, namespace });
+    return objects;
+  }
+
+  async get(ref: ObjectRef): Promise<KubeObject> {
+    return receiveObject(ref.kind, await this.#getRaw(ref));
+  }
+
+  async create(object: KubeObject): Promise<KubeObject> {
+    const admitted = this.#admit(object);
+    const { kind } = admitted;
+    const { resourceVersion: _, uid: __, creationTimestamp: ___, ...metadata } = admitted.object.metadata;
+    const answer = await this.#client.request({
+      method: 'POST',
+      path: collectionPath(kind, metadata.namespace),
+      query: FIELD_MANAGER,
+      what: `create ${describe(admitted)}`,
+      body: { ...admitted.object, metadata },
+      signal: this.#closing.signal,
+    });
+    return receiveObject(kind, answer);
+  }
+
+  async replace(object: KubeObject): Promise<KubeObject> {
+    const admitted = this.#admit(object);
+    const ref = refOf(admitted);
+    const expected = admitted.object.metadata.resourceVersion ?? '';
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await this.#getRaw(ref);
+      if (expected !== '' && expected !== resourceVersionOf(stored)) throw conflict(ref);
+      try {
+        return receiveObject(ref.kind, await this.#put(admitted, stored));
+      } catch (error) {
+        if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
+        if (expected !== '' || attempt >= MAX_ATTEMPTS) throw conflict(ref, error);
+      }
+    }
+  }
+
+  async delete(ref: ObjectRef): Promise<void> {
+    await this.#client.request({
+      method: 'DELETE',
+      path: objectPath(ref),
+      query: { propagationPolicy: 'Background' },
+      what: `delete ${describeRef(ref)}`,
+      signal: this.#closing.signal,
+    });
+  }
+
+  async *watch(kind: ResourceKind, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
+    const { sleep, elapsed, random } = this.#options;
+    const watching = new AbortController();
+    const signal = AbortSignal.any([options.signal, this.#closing.signal, watching.signal]);
+    if (signal.aborted) return;
+    const queue = new WatchQueue();
+    const id = Symbol(kind.plural);
+    const onState = (error: MeshError | undefined): void => this.#report(id, kind, error);
+    const { namespace } = options;
+    const scope = namespace === undefined ? {} : { namespace };
+    signal.addEventListener('abort', () => queue.end(), { once: true });
+    const following = followKubernetes({ client: this.#client, kind, ...scope, queue, onState, sleep, elapsed, random, signal });
+    try {
+      yield* queue.drain();
+    } finally {
+      watching.abort();
+      await following;
+      this.#report(id, kind, undefined);
+    }
+  }
+
+  /** What keeps the store from following its kinds right now. */
+  problems(): readonly Problem[] {
+    const problems = [...this.#troubles.values()];
+    return problems.filter((problem, index) => problems.findIndex((other) => other.message === problem.message) === index);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#client.close();
+  }
+
+  get #client(): KubernetesClient {
+    return this.#options.client;
+  }
+
+  #admit(object: KubeObject): KindedObject {
+    return admit(object, this.#options.kinds, this.#options.validate);
+  }
+
+  #getRaw(ref: ObjectRef): Promise<unknown> {
+    return this.#client.request({
+      method: 'GET',
+      path: objectPath(ref),
+      what: `get ${describeRef(ref)}`,
+      signal: this.#closing.signal,
+    });
+  }
+
+  /** Writes over the version that was read, with the parts of it that were dropped at the door and that nobody means to remove. */
+  #put({ kind, object }: KindedObject, stored: unknown): Promise<unknown> {
+    const { uid: _, creationTimestamp: __, managedFields: ___, ...metadata } = asFields(object.metadata);
+    const resourceVersion = resourceVersionOf(stored);
+    const lastApplied = asFields(asFields(asFields(stored).metadata).annotations)[LAST_APPLIED];
+    const kept =
+      lastApplied === undefined ? {} : { annotations: { [LAST_APPLIED]: lastApplied, ...object.metadata.annotations } };
+    const ref = refOf({ kind, object });
+    return this.#client.request({
+      method: 'PUT',
+      path: objectPath(ref),
+      query: FIELD_MANAGER,
+      what: `replace ${describeRef(ref)}`,
+      body: { ...object, metadata: { ...metadata, ...kept, resourceVersion } },
+      signal: this.#closing.signal,
+    });
+  }
+
+  #report(id: symbol, kind: ResourceKind, error: MeshError | undefined): void {
+    const before = this.#troubles.get(id)?.message;
+    if (before === error?.message) return;
+    if (error === undefined) this.#troubles.delete(id);
+    else this.#troubles.set(id, { path: resourceName(kind), message: error.message });
+    this.#options.onProblem?.(this.problems());
+  }
+}
+
+function describe(admitted: KindedObject): string {
+  return describeRef(refOf(admitted));
+}
+
+function conflict(ref: ObjectRef, cause?: unknown): MeshError {
+  const message = `${describeRef(ref)} was changed by somebody else; read it again and repeat the change on that`;
+  return new MeshError('conflict', message, cause);
+}
