@@ -21,6 +21,9 @@ export function meshInstallation(modulePath: string, node: string): MeshInstalla
   }
 }
 
+/** What bin/mesh starts Node with: a small young generation costs little time and saves much memory. */
+export const NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=4'];
+
 export function meshArgv({ node, directory }: MeshInstallation): readonly string[] {
-  return [node, join(directory, 'bin/mesh')];
+  return [node, ...NODE_OPTIONS, join(directory, 'bin/mesh')];
 }

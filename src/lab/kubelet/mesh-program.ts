@@ -1,3 +1,4 @@
+import { NODE_OPTIONS } from '../mesh-command.ts';
 import type { BindMount } from './mount-plan.ts';
 import type { MeshProgram } from './runtime.ts';
 
@@ -18,7 +19,7 @@ export function meshProgram(env: Readonly<Record<string, string>>): MeshProgram 
     return { source: memory, target: container, type, readOnly: true };
   };
   return {
-    argv: [MESH_MOUNTS.node.container, `${MESH_MOUNTS.package.container}/bin/mesh`],
+    argv: [MESH_MOUNTS.node.container, ...NODE_OPTIONS, `${MESH_MOUNTS.package.container}/bin/mesh`],
     binds: [bind('package', 'directory'), bind('node', 'file'), bind('envoy', 'file')],
     env,
   };
