@@ -2,17 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import { MeshError } from '../../lib/errors.ts';
 
-/** An answer that is longer is cut into pages by those who list. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-
 /** The JSON of an answer; `undefined` for one that is none, which error pages of proxies are. */
-export async function readAnswer(response: IncomingMessage, what: string): Promise<unknown> {
+export async function readAnswer(response: IncomingMessage, what: string, maxBytes: number): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) {
-      throw new MeshError('resource_exhausted', `cannot ${what}: the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    if (size > maxBytes) {
+      throw new MeshError('resource_exhausted', `cannot ${what}: the answer is longer than ${maxBytes} bytes`);
     }
     chunks.push(chunk);
   }

@@ -63,11 +63,15 @@ export interface ClientOptions {
   /** Resolves after the time, rejects when the signal is aborted. */
   readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
   readonly userAgent: string;
+  /** Longer answers are refused with `resource_exhausted`. Default 64 MiB. */
+  readonly maxAnswerBytes?: number;
 }
 
 const DEADLINE: Duration = seconds(30);
 /** Objects end at about 1.5 MiB in etcd, a little more as JSON. */
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+/** An answer that is longer is cut into pages by those who list. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_WAITS = 5;
 const KEEPALIVE_MS = 30_000;
 
@@ -101,7 +105,7 @@ class HttpClient implements KubernetesClient {
     try {
       for (let waits = 0; ; waits += 1) {
         const response = await this.#send({ ...call, connection: 'requests', signal });
-        const body = await readAnswer(response, call.what);
+        const body = await this.#read(response, call.what);
         const { statusCode: status = 0 } = response;
         if (status >= 200 && status < 300) return body;
         const error = this.#refusal(call.what, response, body);
@@ -135,7 +139,7 @@ class HttpClient implements KubernetesClient {
       const sent = { ...call, method: 'GET', connection: 'watches', signal: AbortSignal.any([signal, opening.signal]) } as const;
       const response = await this.#send(sent);
       if (response.statusCode === 200) return response;
-      throw this.#refusal(call.what, response, await readAnswer(response, call.what));
+      throw this.#refusal(call.what, response, await this.#read(response, call.what));
     } catch (error) {
       if (!opening.signal.aborted || signal.aborted) throw error;
       throw new MeshError('deadline_exceeded', `cannot ${call.what}: ${this.#place} did not answer in ${DEADLINE} ms`, error);
@@ -188,6 +192,10 @@ class HttpClient implements KubernetesClient {
       });
       request.end(payload);
     });
+  }
+
+  #read(response: IncomingMessage, what: string): Promise<unknown> {
+    return readAnswer(response, what, this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES);
   }
 
   #refusal(what: string, response: IncomingMessage, body: unknown): ApiError {

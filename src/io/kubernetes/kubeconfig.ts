@@ -23,6 +23,10 @@ export function parseKubeconfig(text: string, directory: string): Parsed<Access>
 }
 
 function loadYaml(text: string, problems: Problem[]): unknown {
+  if (text.trim() === '') {
+    problems.push({ path: '', message: 'is empty' });
+    return undefined;
+  }
   try {
     return load(text, { schema: CORE_SCHEMA });
   } catch (error) {

@@ -10,7 +10,13 @@ describe('openStore', () => {
   let root: string;
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'mesh-open-'));
-    await writeFile(join(root, 'kubeconfig'), 'apiVersion: v1\nkind: Config\n');
+    await writeFile(join(root, 'broken'), 'apiVersion: v1\nkind: Config\n');
+    const config = {
+      'current-context': 'x',
+      contexts: [{ name: 'x', context: { cluster: 'x' } }],
+      clusters: [{ name: 'x', cluster: { server: 'https://127.0.0.1:1' } }],
+    };
+    await writeFile(join(root, 'kubeconfig'), JSON.stringify(config));
   });
   after(() => rm(root, { recursive: true }));
 
@@ -24,26 +30,28 @@ describe('openStore', () => {
     }
   }
 
-  const LATER = 'a client configuration of Kubernetes, which is not supported by this build yet; give a directory of manifests';
+  const BROKEN = 'ROOT/broken is no usable kubeconfig: contexts: the current-context is not set; there are no contexts';
   const ROWS: readonly (readonly [string, string])[] = [
     ['.', ''],
     ['fs://.', ''],
-    ['', '--orchconfig is required outside a cluster: give a directory of manifests'],
-    ['k8s://', '--orchconfig is required outside a cluster: give a directory of manifests'],
+    ['kubeconfig', ''],
+    ['k8s://kubeconfig', ''],
+    ['', '--orchconfig is required outside a cluster: give a kubeconfig or a directory of manifests'],
+    ['k8s://', '--orchconfig is required outside a cluster: give a kubeconfig or a directory of manifests'],
     ['fs://', '--orchconfig: fs:// names no directory'],
     ['nope', '--orchconfig: ROOT/nope does not exist'],
-    ['kubeconfig', `--orchconfig: ROOT/kubeconfig is taken for ${LATER}`],
-    ['k8s://kubeconfig', `--orchconfig: ROOT/kubeconfig is taken for ${LATER}`],
-    ['k8s://.', `--orchconfig: ROOT is a directory, not ${LATER}`],
+    ['k8s://.', '--orchconfig: ROOT is a directory, not a kubeconfig'],
     ['fs://kubeconfig', '--orchconfig: ROOT/kubeconfig is not a directory'],
   ];
   for (const [path, message] of ROWS) {
     it(`answers "${path}" with "${message}"`, () => expect(open(path)).to.equal(message));
   }
 
-  it('knows that it runs in a cluster', () => {
-    expect(open('', { KUBERNETES_SERVICE_HOST: '10.0.0.1' })).to.include(
-      'means the configuration in the cluster: not supported by this build yet',
+  it('says what is wrong with a kubeconfig', () => expect(open('broken')).to.include(`--orchconfig: ${BROKEN}`));
+
+  it('says what a pod lacks that has no token', () => {
+    expect(open('', { KUBERNETES_SERVICE_HOST: '10.0.0.1' })).to.match(
+      /^--orchconfig: empty means the configuration in the cluster, which is not complete: .*serviceaccount\/token: does not exist; the pod needs/,
     );
   });
 });
