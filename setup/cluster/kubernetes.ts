@@ -22,7 +22,10 @@ export async function ensureKubernetes(env: NodeJS.ProcessEnv): Promise<void> {
   const target = kubernetesDirectory(env);
   if (existsSync(target)) return;
   const go = ensureGo('the API server of the tests');
-  if (go === undefined) throw new Error('Go is not installed; install Go 1.26 or later (1.21 or later fetches it by itself)');
+  if (go === undefined || !fetchesToolchains(go)) {
+    const found = go === undefined ? 'Go is not installed' : 'the Go that is installed is too old';
+    throw new Error(`${found}; install Go 1.26 or later (1.21 or later fetches it by itself)`);
+  }
   mkdirSync(dirname(target), { recursive: true });
   const work = mkdtempSync(join(dirname(target), '.build-'));
   try {
@@ -38,13 +41,20 @@ export async function ensureKubernetes(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
+/** Whether this Go is 1.21 or later: those get the version that a module asks for, unless GOTOOLCHAIN forbids it. */
+function fetchesToolchains(go: string): boolean {
+  const { stdout } = spawnSync(go, ['env', 'GOVERSION'], { encoding: 'utf8' });
+  const minor = /^go1\.(\d+)/.exec(stdout)?.[1];
+  return minor !== undefined && Number(minor) >= 21;
+}
+
 async function download(go: string, env: NodeJS.ProcessEnv): Promise<void> {
   process.stderr.write(`setup: Go modules of Kubernetes ${KUBERNETES_VERSION} (about 250 MB, once) ...\n`);
   const child = spawn(go, ['list', '-deps', './...'], { cwd: KUBERNETES_SOURCE, env, stdio: ['ignore', 'ignore', 2] });
   await succeed(
     child,
     DOWNLOAD_LIMIT_MS,
-    'its Go modules could not be downloaded; check that this machine reaches its Go module proxy (GOPROXY)',
+    'its Go modules could not be had; check that Go is 1.26 or later and that this machine reaches its Go module proxy (GOPROXY)',
   );
 }
 
