@@ -3,7 +3,7 @@
  * in its place as a whole and at the end, so that one that was broken off is never taken for a good one.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,6 +15,7 @@ const DOWNLOAD_LIMIT_MS = 10 * MINUTE_MS;
 const BUILD_LIMIT_MS = 30 * MINUTE_MS;
 /** Where there is no terminal, this often a line tells how far the build is. */
 const PROGRESS_MS = 15_000;
+const UNFINISHED = '.build-';
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
 
 /** Throws with what to do when it cannot be built. */
@@ -27,7 +28,8 @@ export async function ensureKubernetes(env: NodeJS.ProcessEnv): Promise<void> {
     throw new Error(`${found}; install Go 1.26 or later (1.21 or later fetches it by itself)`);
   }
   mkdirSync(dirname(target), { recursive: true });
-  const work = mkdtempSync(join(dirname(target), '.build-'));
+  removeLeftovers(dirname(target));
+  const work = mkdtempSync(join(dirname(target), UNFINISHED));
   try {
     // A workspace around this folder, or vendoring asked for elsewhere, is none of this build's business.
     const goEnv = { ...env, GOWORK: 'off' };
@@ -38,6 +40,14 @@ export async function ensureKubernetes(env: NodeJS.ProcessEnv): Promise<void> {
     putInPlace(work, target);
   } finally {
     rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** What set-ups have left that were killed; younger ones may be at work. */
+function removeLeftovers(directory: string): void {
+  for (const name of readdirSync(directory).filter((entry) => entry.startsWith(UNFINISHED))) {
+    const path = join(directory, name);
+    if (Date.now() - statSync(path).mtimeMs > 2 * BUILD_LIMIT_MS) rmSync(path, { recursive: true, force: true });
   }
 }
 
