@@ -1,4 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -158,6 +160,31 @@ describe('objects on a real API server', () => {
     });
   });
 
+  it('are had through a proxy, which sees nothing of them', async () => {
+    const asked: string[] = [];
+    const proxy = createServer().on('connect', (request: IncomingMessage, socket: Socket) => {
+      asked.push(String(request.url));
+      const { hostname, port } = new URL(cluster.server);
+      const upstream = connect(Number(port), hostname, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        socket.pipe(upstream).pipe(socket);
+      });
+      for (const end of [socket, upstream]) end.on('error', () => upstream.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const { users } = JSON.parse(await readFile(cluster.kubeconfig, 'utf8'));
+    const config = { 'proxy-url': `http://127.0.0.1:${port}`, server: 'https://kubernetes:6443' };
+    const store = open(await configFor(users[0].user, config));
+    try {
+      expect(names(await store.list(kinds.namespace))).to.include('store');
+      expect(asked).to.deep.equal(['kubernetes:6443']);
+    } finally {
+      await store.close();
+      proxy.close();
+    }
+  });
+
   describe('beside kubectl', () => {
     const manifest = (data: Readonly<Record<string, string>>): string =>
       JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'store' }, data });
@@ -189,6 +216,34 @@ describe('objects on a real API server', () => {
       expect(await failure(store.replace({ ...read, data: { a: '3' } }))).to.equal(
         'conflict: ConfigMap store/settings was changed by somebody else; read it again and repeat the change on that',
       );
+    });
+  });
+
+  describe('with a status of its own', () => {
+    const ref = { kind: kinds.service, namespace: 'store', name: 'a' };
+    const condition = { type: 'Ready', status: 'True', reason: 'Seen', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' };
+    const status = { loadBalancer: {}, conditions: [condition] };
+
+    it('are replaced in both parts', async () => {
+      const store = open();
+      const created = await store.create({
+        ...service('a', 'store'),
+        metadata: { name: 'a', namespace: 'store', labels: { v: '1' } },
+      });
+      const metadata = { ...created.metadata, labels: { v: '2' } };
+      const replaced = await store.replace({ ...created, metadata, status });
+      expect(replaced.metadata.labels).to.deep.equal({ v: '2' });
+      expect(replaced.status).to.deep.equal(status);
+      expect(await store.get(ref)).to.deep.equal(replaced);
+    });
+
+    it('keep it when a manifest with an old one is applied', async () => {
+      const store = open();
+      const created = await store.create(service('a', 'store'));
+      await store.replace({ ...created, status });
+      const { resourceVersion: _, ...metadata } = created.metadata;
+      const replaced = await store.replace({ ...created, metadata });
+      expect(replaced.status).to.deep.equal(status);
     });
   });
 

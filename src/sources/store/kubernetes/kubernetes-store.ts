@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '../../../io/kubernetes/api-error.ts';
 import type { KubernetesClient } from '../../../io/kubernetes/client.ts';
 import type { Duration } from '../../../lib/duration.ts';
@@ -76,7 +77,9 @@ export class KubernetesStore implements ObjectStore {
       const stored = await this.#getRaw(ref);
       if (expected !== '' && expected !== resourceVersionOf(stored)) throw conflict(ref);
       try {
-        return receiveObject(ref.kind, await this.#put(admitted, stored));
+        const written = await this.#put(admitted, stored, '');
+        if (expected === '' || !changesStatus(admitted.object, stored, written)) return receiveObject(ref.kind, written);
+        return receiveObject(ref.kind, await this.#put(admitted, written, '/status'));
       } catch (error) {
         if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
         if (expected !== '' || attempt >= MAX_ATTEMPTS) throw conflict(ref, error);
@@ -144,7 +147,7 @@ export class KubernetesStore implements ObjectStore {
   }
 
   /** Writes over the version that was read, with the parts of it that were dropped at the door and that nobody means to remove. */
-  #put({ kind, object }: KindedObject, stored: unknown): Promise<unknown> {
+  #put({ kind, object }: KindedObject, stored: unknown, subresource: '' | '/status'): Promise<unknown> {
     const { uid: _, creationTimestamp: __, managedFields: ___, ...metadata } = asFields(object.metadata);
     const resourceVersion = resourceVersionOf(stored);
     const lastApplied = asFields(asFields(asFields(stored).metadata).annotations)[LAST_APPLIED];
@@ -153,9 +156,9 @@ export class KubernetesStore implements ObjectStore {
     const ref = refOf({ kind, object });
     return this.#client.request({
       method: 'PUT',
-      path: objectPath(ref),
+      path: `${objectPath(ref)}${subresource}`,
       query: FIELD_MANAGER,
-      what: `replace ${describeRef(ref)}`,
+      what: `replace ${subresource === '' ? '' : 'the status of '}${describeRef(ref)}`,
       body: { ...object, metadata: { ...metadata, ...kept, resourceVersion } },
       signal: this.#closing.signal,
     });
@@ -168,6 +171,16 @@ export class KubernetesStore implements ObjectStore {
     else this.#troubles.set(id, { path: resourceName(kind), message: error.message });
     this.#options.onProblem?.(this.problems());
   }
+}
+
+/**
+ * Whether a status was meant to change, but was not: kinds whose status is a subresource take it there alone. Only of an object that was
+ * read as it is stored; a status that somebody wrote down long ago is not meant.
+ */
+function changesStatus(object: KubeObject, stored: unknown, written: unknown): boolean {
+  const { status } = object;
+  if (status === undefined || isDeepStrictEqual(status, asFields(stored).status)) return false;
+  return !isDeepStrictEqual(status, asFields(written).status);
 }
 
 function describe(admitted: KindedObject): string {
