@@ -33,7 +33,8 @@ describe('test cluster', () => {
     expect(await review(['other'])).to.not.have.nested.property('status.authenticated', true);
   });
 
-  it('makes pods of deployments', () => {
+  it('makes pods of deployments', function () {
+    this.timeout(60_000);
     cluster.kubectl(['create', 'deployment', 'web', '--image=web', '--replicas=2']);
     try {
       cluster.kubectl(['wait', '--for=jsonpath={.status.replicas}=2', '--timeout=20s', 'deployment/web']);

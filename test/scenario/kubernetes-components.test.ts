@@ -34,7 +34,8 @@ describe('components on a real API server', () => {
     return `${stdout}${stderr}`.replaceAll(/\d+s\b/g, 'AGE');
   }
 
-  it('meshctl writes what kubectl reads, and the other way round', () => {
+  it('meshctl writes what kubectl reads, and the other way round', function () {
+    this.timeout(60_000);
     expect(meshctl(['apply', '-f', '-'], MANIFESTS)).to.equal('policy.authentication.mesh.io/web created\nservice/web created\n');
     expect(meshctl(['apply', '-f', '-'], MANIFESTS)).to.equal(
       'policy.authentication.mesh.io/web unchanged\nservice/web unchanged\n',
