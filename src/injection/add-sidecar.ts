@@ -1,8 +1,18 @@
 import { MeshError } from '../lib/errors.ts';
 import type { Names } from '../lib/names.ts';
 import type { SidecarOverlay } from './overlay.ts';
-import { annotationsOf, labelsOf, NAMED_LISTS, type NamedItem, type NamedList, type PodManifest, type PodSpec } from './pod.ts';
-import { type InjectionStatus, printStatus } from './status.ts';
+import {
+  annotationsOf,
+  isNativeSidecar,
+  labelsOf,
+  NAMED_LISTS,
+  type NamedItem,
+  type NamedList,
+  type PodManifest,
+  type PodSpec,
+} from './pod.ts';
+import type { JsonObject } from './shape.ts';
+import { type InjectedFields, missing, printStatus } from './status.ts';
 
 /** Adds the configured secrets, leaving out those that the pod names itself. */
 export function withPullSecrets(
@@ -36,27 +46,45 @@ export function refuseCollisions(pod: PodManifest, lists: SidecarOverlay['lists'
 
 /** The pod with the overlay and the status annotation; where both set a label, annotation or security field, the pod's own holds. */
 export function addSidecar(pod: PodManifest, overlay: SidecarOverlay, names: Names, version: string): PodManifest {
-  const added = (list: NamedList) => overlay.lists[list].map((item) => item.name);
-  const status: InjectionStatus = {
-    version,
-    initContainers: added('initContainers'),
-    containers: added('containers'),
-    volumes: added('volumes'),
-    imagePullSecrets: added('imagePullSecrets'),
+  const { lists } = overlay;
+  const added = (list: NamedList) => lists[list].map((item) => item.name);
+  const fields: InjectedFields = {
+    annotations: missing(annotationsOf(pod), overlay.annotations),
+    labels: missing(labelsOf(pod), overlay.labels),
+    securityContext: missing(pod.spec.securityContext ?? {}, overlay.securityContext),
   };
-  const annotations = { ...overlay.annotations, ...annotationsOf(pod), [names.statusAnnotation]: printStatus(status) };
-  const labels = { ...overlay.labels, ...labelsOf(pod) };
-  const metadata = { ...pod.metadata, annotations, ...(Object.keys(overlay.labels).length > 0 ? { labels } : {}) };
-  return { ...pod, metadata, spec: sidecarSpec(pod.spec, overlay) };
+  const status = printStatus({
+    version,
+    lists: {
+      initContainers: added('initContainers'),
+      containers: added('containers'),
+      volumes: added('volumes'),
+      imagePullSecrets: added('imagePullSecrets'),
+    },
+    fields,
+  });
+  const annotations = { ...fields.annotations, ...annotationsOf(pod), [names.statusAnnotation]: status };
+  const labels = { ...fields.labels, ...labelsOf(pod) };
+  const metadata = { ...pod.metadata, annotations, ...(Object.keys(fields.labels).length > 0 ? { labels } : {}) };
+  return { ...pod, metadata, spec: sidecarSpec(pod.spec, lists, fields.securityContext) };
 }
 
-function sidecarSpec(spec: PodSpec, overlay: SidecarOverlay): PodSpec {
-  const lists: Partial<Record<NamedList, readonly NamedItem[]>> = {};
+function sidecarSpec(spec: PodSpec, lists: SidecarOverlay['lists'], added: JsonObject): PodSpec {
+  const joined: Partial<Record<NamedList, readonly NamedItem[]>> = {};
   for (const list of NAMED_LISTS) {
     const own = spec[list] ?? [];
-    const added = overlay.lists[list];
-    if (added.length > 0) lists[list] = list === 'containers' ? [...added, ...own] : [...own, ...added];
+    if (lists[list].length > 0)
+      joined[list] = comesFirst(list, lists[list]) ? [...lists[list], ...own] : [...own, ...lists[list]];
   }
-  const securityContext = { ...overlay.securityContext, ...spec.securityContext };
-  return { ...spec, ...lists, ...(Object.keys(securityContext).length > 0 ? { securityContext } : {}) };
+  const securityContext = { ...added, ...spec.securityContext };
+  return { ...spec, ...joined, ...(Object.keys(securityContext).length > 0 ? { securityContext } : {}) };
+}
+
+/**
+ * The kubelet starts containers in order and stops native sidecars in the opposite one: a proxy that comes first serves all
+ * others, the pod's own init containers too. Without such a proxy, init containers come before the redirection to it, or they would
+ * have no network.
+ */
+function comesFirst(list: NamedList, added: readonly NamedItem[]): boolean {
+  return list === 'containers' || (list === 'initContainers' && added.some(isNativeSidecar));
 }

@@ -5,8 +5,9 @@ import { DEFAULT_SETTINGS } from './settings.ts';
  * The built-in template. Its variables: `settings` (settings.ts), `pod` (name, namespace, labels, annotations,
  * serviceAccountName), `mesh` (the mesh configuration) and `names.domain`.
  *
- * The init container comes after the pod's own ones, which so still reach the network while no proxy runs yet. The proxy
- * comes first of the containers: the kubelet starts them in order, so that the proxy has a head start.
+ * As an ordinary container the proxy comes first of them: the kubelet starts them in order, so that it has a head start. As a
+ * native sidecar it is the item after mesh-init, in the same list: the kubelet starts nothing else before its startup probe
+ * is passed, and ends it when every other container has ended.
  */
 const TEMPLATE = `\
 initContainers:
@@ -59,10 +60,22 @@ initContainers:
     capabilities:
       drop: [ALL]
       add: [NET_ADMIN, NET_RAW]
+{%- if settings.nativeSidecar != "true" %}
 containers:
+{%- endif %}
 - name: mesh-proxy
   image: {{ settings.proxyImage }}
   imagePullPolicy: {{ settings.imagePullPolicy }}
+  {%- if settings.nativeSidecar == "true" %}
+  restartPolicy: Always
+  startupProbe:
+    httpGet:
+      path: /healthz/ready
+      port: 15020
+    periodSeconds: 1
+    timeoutSeconds: 3
+    failureThreshold: 600
+  {%- endif %}
   args:
   - proxy
   - --bootstrapv2
@@ -86,6 +99,14 @@ containers:
   - {{ settings.logLevel }}
   - --concurrency
   - {{ settings.concurrency }}
+  {%- if settings.statsdUdpAddress != "" %}
+  - --statsdUdpAddress
+  - {{ settings.statsdUdpAddress }}
+  {%- endif %}
+  {%- if settings.collectorBAddress != "" %}
+  - --collectorBAddress
+  - {{ settings.collectorBAddress }}
+  {%- endif %}
   {%- if settings.proxyMark != "" %}
   - --proxyMark
   - {{ settings.proxyMark }}

@@ -6,8 +6,9 @@ import type { InjectionConfig } from './config.ts';
 import { type PodNamespace, shouldInject } from './decision.ts';
 import { readOverlay } from './overlay.ts';
 import { diff, type JsonPatch } from './patch.ts';
-import { annotationsOf, labelsOf, type NamedItem, type PodManifest, type PodSpec, requirePod } from './pod.ts';
+import { annotationsOf, isNativeSidecar, labelsOf, type NamedItem, type PodManifest, type PodSpec, requirePod } from './pod.ts';
 import { type Settings, settingsForPod } from './settings.ts';
+import { isRecord } from './shape.ts';
 import { parseStatus, withoutInjected } from './status.ts';
 import { moveToStatusPort, restoreFromStatusPort } from './status-port.ts';
 import { type CompiledTemplate, compileTemplate } from './template.ts';
@@ -79,19 +80,23 @@ function withoutEarlier(pod: PodManifest, names: Names, title: string): PodManif
 function checkedSettings(pod: PodManifest, context: InjectionContext, title: string): Settings {
   const problems: Problem[] = [];
   const settings = settingsForPod(annotationsOf(pod), context.config.values, context.names, problems);
-  for (const container of pod.spec.containers) {
-    const user = runAsUser(container) ?? runAsUser(pod.spec);
-    if (user !== PROXY_ID) continue;
-    const message = `runs as user ${PROXY_ID}, the proxy's own, whose traffic is not redirected; use another user`;
-    problems.push({ path: `container ${container.name}`, message });
+  for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isNativeSidecar)]) {
+    for (const [field, what] of [
+      ['runAsUser', 'user'],
+      ['runAsGroup', 'group'],
+    ] as const) {
+      if ((securityFieldOf(container, field) ?? securityFieldOf(pod.spec, field)) !== PROXY_ID) continue;
+      const message = `runs as ${what} ${PROXY_ID}, the proxy's own, whose traffic is not redirected; use another ${what}`;
+      problems.push({ path: `container ${container.name}`, message });
+    }
   }
   if (problems.length === 0) return settings;
   throw new MeshError('invalid', `${title}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`);
 }
 
-function runAsUser(owner: PodSpec | NamedItem): unknown {
+function securityFieldOf(owner: PodSpec | NamedItem, field: 'runAsUser' | 'runAsGroup'): unknown {
   const context = owner['securityContext'];
-  return typeof context === 'object' && context !== null && 'runAsUser' in context ? context.runAsUser : undefined;
+  return isRecord(context) ? (context[field] ?? undefined) : undefined;
 }
 
 function variables(pod: PodManifest, namespace: PodNamespace, settings: Settings, context: InjectionContext) {

@@ -82,6 +82,14 @@ function checkSpec(spec: unknown, problems: Problem[]): void {
   }
 }
 
+/**
+ * Whether an init container runs on beside the others.
+ * https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
+ */
+export function isNativeSidecar(initContainer: NamedItem): boolean {
+  return initContainer['restartPolicy'] === 'Always';
+}
+
 export function labelsOf(pod: PodManifest): Labels {
   return pod.metadata?.labels ?? {};
 }

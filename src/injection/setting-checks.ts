@@ -41,6 +41,21 @@ export const hostAndPort: Check = (text) => {
   return valid ? pass(text) : fail('host:port, an IPv6 address in brackets');
 };
 
+/** What a proxy sends datagrams to without asking for its address first. */
+export const ipAndPort: Check = (text) => {
+  const host = hostAndPort(text).ok ? text.slice(0, text.lastIndexOf(':')) : '';
+  return ipaddr.IPv4.isValidFourPartDecimal(host) || host.startsWith('[')
+    ? pass(text)
+    : fail('an IP address and port such as 10.0.0.5:8125 or [fd00::1]:8125');
+};
+
+export function orEmpty(check: Check): Check {
+  return (text) => {
+    const checked = text === '' ? pass(text) : check(text);
+    return checked.ok ? checked : fail(`${checked.expected}, or empty for none`);
+  };
+}
+
 /** IPv4 and IPv6 ranges, comma-separated; empty: none; `*` alone, where it may be: all. */
 export function cidrList(star: 'or *' | 'only'): Check {
   return list(star, 'IP ranges such as 10.0.0.0/8,fd00::/8', isRange);

@@ -6,7 +6,9 @@ import {
   firewallMark,
   hostAndPort,
   imageReference,
+  ipAndPort,
   oneOf,
+  orEmpty,
   portList,
   quantity,
   wholeNumber,
@@ -42,6 +44,8 @@ const SETTINGS = {
   caAddress: spec('none', 'mesh-citadel.mesh-system:8060', hostAndPort),
   controlPlaneAuthPolicy: spec('sidecar', 'NONE', oneOf(['NONE', 'MUTUAL_TLS'])),
   logLevel: spec('sidecar', 'info', oneOf(LOG_LEVELS)),
+  statsdUdpAddress: spec('sidecar', '', orEmpty(ipAndPort)),
+  collectorBAddress: spec('sidecar', '', orEmpty(hostAndPort)),
   concurrency: spec('sidecar', '2', wholeNumber(0, 1024)),
   proxyCPU: spec('sidecar', '100m', quantity),
   proxyMemory: spec('sidecar', '128Mi', quantity),
@@ -57,6 +61,8 @@ const SETTINGS = {
   // Tells the proxy's own connections where it has no user of its own, as in a user namespace that has only one.
   proxyMark: spec('none', '', firewallMark),
   mergeMetrics: spec('sidecar', 'true', oneOf(['true', 'false'])),
+  // Kubernetes before 1.28 refuses or ignores such containers, so that nobody gets one unasked.
+  nativeSidecar: spec('sidecar', 'false', oneOf(['true', 'false'])),
 } satisfies Record<string, SettingSpec>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -17,15 +17,21 @@ export interface Joined {
   readonly lists: SidecarOverlay['lists'];
 }
 
+/** The lists where a template may put the proxy: as a container, or as a native sidecar. */
+const PROXY_LISTS = ['containers', 'initContainers'] as const;
+
 /**
  * Moves probes and scraping of the pod to the status port of the sidecar that is about to be added, and tells the sidecar what
  * they were. A template whose proxy has no status port gets none of it.
  */
 export function moveToStatusPort(pod: PodManifest, lists: SidecarOverlay['lists'], settings: Settings): Joined {
-  const proxy = lists.containers.find(({ name }) => name === PROXY);
+  const list = PROXY_LISTS.find((each) => lists[each].some(isProxy));
+  const proxy = list && lists[list].find(isProxy);
   const port = proxy === undefined ? 0 : statusPortOf(proxy);
-  if (proxy === undefined || port === 0) return { pod, lists };
-  const probes = settings.rewriteAppHTTPProbers === 'true' ? moveProbes(pod.spec, port) : { spec: pod.spec, moved: {} };
+  if (list === undefined || proxy === undefined || port === 0) return { pod, lists };
+  // A native sidecar of the pod's own is asked before an ordinary container could answer for it.
+  const runners = list === 'containers' ? (['containers'] as const) : PROXY_LISTS;
+  const probes = settings.rewriteAppHTTPProbers === 'true' ? moveProbes(pod.spec, runners, port) : { spec: pod.spec, moved: {} };
   const scrape =
     settings.mergeMetrics === 'true'
       ? moveScrape(annotationsOf(pod), port)
@@ -40,13 +46,13 @@ export function moveToStatusPort(pod: PodManifest, lists: SidecarOverlay['lists'
     lists:
       variables.length === 0
         ? lists
-        : { ...lists, containers: lists.containers.map((container) => (container === proxy ? told : container)) },
+        : { ...lists, [list]: lists[list].map((container) => (container === proxy ? told : container)) },
   };
 }
 
 /** The pod with probes and scraping as they were before `moveToStatusPort`, as far as its sidecar tells. */
 export function restoreFromStatusPort(pod: PodManifest): PodManifest {
-  const proxy = pod.spec.containers.find(({ name }) => name === PROXY);
+  const proxy = PROXY_LISTS.flatMap((list) => pod.spec[list] ?? []).find(isProxy);
   if (proxy === undefined) return pod;
   const probes = variableOf(proxy, PROBES_VARIABLE);
   const scrape = variableOf(proxy, SCRAPE_VARIABLE);
@@ -57,6 +63,8 @@ export function restoreFromStatusPort(pod: PodManifest): PodManifest {
     spec: isMovedProbes(probes) ? restoreProbes(pod.spec, probes) : pod.spec,
   };
 }
+
+const isProxy = ({ name }: NamedItem): boolean => name === PROXY;
 
 function statusPortOf(proxy: NamedItem): number {
   const { args } = proxy;

@@ -57,6 +57,8 @@ describe('injection into a pod', () => {
       containers: ['mesh-proxy'],
       volumes: ['mesh-envoy', 'mesh-podinfo', 'mesh-token', 'mesh-ca-root-cert'],
       imagePullSecrets: null,
+      annotations: { 'kubectl.kubernetes.io/default-container': 'web' },
+      securityContext: { fsGroup: 1337 },
     });
   });
 
@@ -151,6 +153,15 @@ describe('injection into a pod', () => {
     expect(volumes?.map(({ name }) => name)).to.not.include('old-volume');
   });
 
+  it('takes back what an earlier template set, but for what somebody has changed since', () => {
+    const template =
+      'labels: {old: "1", changed: "1", own: "1"}\nannotations: {old: x}\nsecurityContext: {fsGroup: 5, runAsUser: 7}\ncontainers: [{name: gone}]';
+    const old = requireInjected(injectPod(podWith({ labels: { own: '1' } }), IN_MESH, fakeInjection({ template }))).pod;
+    const labels = { ...old.metadata?.labels, changed: '2' };
+    const pod = injected({ ...old, metadata: { ...old.metadata, labels } });
+    expect(pod).to.deep.equal(injected(podWith({ labels: { own: '1', changed: '2' } }, { securityContext: {} })));
+  });
+
   it('lets no label, annotation or name change anything but the texts it is meant for', () => {
     const plain = injected(podWith({ labels: { app: 'APP' } }));
     fc.assert(
@@ -210,6 +221,16 @@ describe('injection into a pod', () => {
       'a pod that runs as the proxy’s user',
       podWith({}, { securityContext: { runAsUser: 1337 } }),
       'container web runs as user 1337',
+    ],
+    [
+      'a container in the proxy’s group',
+      podWith({}, { containers: [{ name: 'web', securityContext: { runAsGroup: 1337 } }] }),
+      'container web runs as group 1337',
+    ],
+    [
+      'a native sidecar that runs as the proxy’s user',
+      podWith({}, { initContainers: [{ name: 'logs', restartPolicy: 'Always', securityContext: { runAsUser: 1337 } }] }),
+      'container logs runs as user 1337',
     ],
     [
       'a status that injection did not write',

@@ -20,6 +20,12 @@ const ACCEPTED: readonly (readonly [SettingName, string, string])[] = [
   ['concurrency', '0', '0'],
   ['discoveryAddress', '[fd00::1]:15010', '[fd00::1]:15010'],
   ['interceptionMode', 'REDIRECT', 'REDIRECT'],
+  ['statsdUdpAddress', '', ''],
+  ['statsdUdpAddress', '10.0.0.5:8125', '10.0.0.5:8125'],
+  ['statsdUdpAddress', '[fd00::1]:8125', '[fd00::1]:8125'],
+  ['collectorBAddress', '', ''],
+  ['collectorBAddress', 'zipkin.monitoring:9411', 'zipkin.monitoring:9411'],
+  ['nativeSidecar', 'true', 'true'],
 ];
 
 const REFUSED: readonly (readonly [SettingName, string])[] = [
@@ -45,6 +51,12 @@ const REFUSED: readonly (readonly [SettingName, string])[] = [
   ['discoveryAddress', 'mesh-pilot:0'],
   ['discoveryAddress', '[10.0.0.1]:80'],
   ['interceptionMode', 'TPROXY'],
+  ['statsdUdpAddress', 'statsd.monitoring:8125'],
+  ['statsdUdpAddress', '10.0.0.5'],
+  ['statsdUdpAddress', '[10.0.0.5]:8125'],
+  ['collectorBAddress', 'http://zipkin:9411/'],
+  ['collectorBAddress', 'zipkin'],
+  ['nativeSidecar', 'yes'],
 ];
 
 describe('sidecar settings', () => {
