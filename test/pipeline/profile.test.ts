@@ -77,6 +77,7 @@ describe('profiles of pilot-discovery', () => {
 
   it('are opened by go tool pprof', async function () {
     if (!hasGo) this.skip();
+    this.timeout(60_000);
     await start('--profile');
     const cpu = top((await underLoad(download('/debug/pprof/profile?seconds=1'))).file);
     expect(cpu.status, cpu.stderr).to.equal(0);

@@ -69,7 +69,7 @@ describe('lab images', () => {
   it('says what to do about an image with nothing to run', () => {
     expect(() => imageProgram(container({ image: 'r/web:2', args: ['x'] }), none))
       .to.throw('the lab has no image "r/web:2"')
-      .with.property('code', 'invalid');
+      .with.property('code', 'not_found');
   });
 
   it('reads NAME=CMD and refuses anything else', () => {
