@@ -17,8 +17,9 @@ import { type ExecTarget, execCaptured, execOnNode, execStarted } from './exec.t
 import { launchLab } from './launch.ts';
 import { inOrderOfUse } from './manifests.ts';
 import { meshInstallation } from './mesh-command.ts';
+import { NeverReady } from './never-ready.ts';
 import { controlPlaneLog, type LabPaths, labPaths } from './paths.ts';
-import { blockers, hopeless } from './pod-readiness.ts';
+import { blockers } from './pod-readiness.ts';
 import { checkLaunch } from './preconditions.ts';
 import { isRunning } from './process-identity.ts';
 import type { CommandOptions, CommandResult } from './run-command.ts';
@@ -132,6 +133,7 @@ export class Lab {
   async waitReady(timeout: Duration, progress: Progress): Promise<void> {
     const kinds = kindsFor(this.#host.names);
     const deadline = Date.now() + timeout;
+    const neverReady = new NeverReady();
     let told = '';
     for (;;) {
       requireLab(this.paths);
@@ -142,17 +144,10 @@ export class Lab {
       if (line !== told && total > 0) progress(line);
       told = line;
       if (waiting.length === 0) return;
-      const never = hopeless(pods.map(podView));
-      if (never.length > 0)
-        throw new MeshError(
-          'failed_precondition',
-          ['not ready, and never will be:', ...never.map((text) => `  ${text}`)].join('\n'),
-        );
+      const never = neverReady.among(deployments, pods.map(podView), Date.now());
+      if (never.length > 0) throw new MeshError('failed_precondition', `not ready, and never will be: ${never.join('; ')}`);
       if (Date.now() > deadline) {
-        throw new MeshError(
-          'deadline_exceeded',
-          [`not ready after ${formatDuration(timeout)}:`, ...waiting.map((text) => `  ${text}`)].join('\n'),
-        );
+        throw new MeshError('deadline_exceeded', `not ready after ${formatDuration(timeout)}: ${waiting.join('; ')}`);
       }
       await delay(POLL_MS * 2, undefined, { signal: this.#host.signal });
     }

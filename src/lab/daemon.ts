@@ -92,6 +92,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
     mesh: mesh.value,
     rootNamespace: ROOT_NAMESPACE,
     random,
+    logger,
   });
   await Promise.all([cluster.synced, mesh.synced]);
   await cluster.put('configMap', issuer.trust);
@@ -125,7 +126,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
 const INTERESTED: Readonly<Record<FollowedKind, readonly string[]>> = {
   namespace: ['namespaces', 'workloads'],
   serviceAccount: ['namespaces', 'volumes'],
-  configMap: ['volumes'],
+  configMap: ['volumes', 'workloads'],
   secret: ['volumes'],
   service: ['services', 'network'],
   endpointSlice: ['services', 'network'],

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../model/object.ts';
 import { replicasOf, TEMPLATE_HASH_LABEL, templateHashOf } from './controllers/deployment-plan.ts';
 import { isOver, isOwnedBy, type PodView } from './controllers/pod-view.ts';
+import { REFUSED } from './controllers/refusal.ts';
 import { Fields } from './kubelet/fields.ts';
 
 /** What deployments and pods still wait for, one line each; empty when all are ready. */
@@ -12,30 +13,21 @@ export function blockers(deployments: readonly KubeObject[], pods: readonly PodV
     const wanted = replicasOf(deployment);
     if (current.length === wanted && owned.length === wanted) return [];
     const { namespace, name } = deployment.metadata;
-    return [
-      `deployment ${namespace}/${name}: has ${current.length} of ${wanted} pods, and ${owned.length - current.length} old ones`,
-    ];
+    const refusal = refusalOf(deployment);
+    const has = `has ${current.length} of ${wanted} pods, and ${owned.length - current.length} old ones`;
+    return [`deployment ${namespace}/${name}: ${has}${refusal === undefined ? '' : `: ${refusal}`}`];
   });
   return [...lacking, ...pods.filter((pod) => !pod.ready && !isOver(pod)).map(blockerOf)];
 }
 
-/** Reasons that time does not cure: somebody must change the pod, or how the lab runs. */
-const FINAL_REASONS: readonly string[] = ['InvalidSpec', 'NeedsRoot', 'ErrImageNeverPull'];
-
-/** The pods among them that will never be ready, one line each. */
-export function hopeless(pods: readonly PodView[]): readonly string[] {
-  return pods.filter(({ object }) => reasonsOf(object).some((reason) => FINAL_REASONS.includes(reason))).map(blockerOf);
+/** Why the pods of a deployment are not admitted. */
+export function refusalOf(deployment: KubeObject): string | undefined {
+  const conditions = new Fields(deployment['status'], 'status', []).list('conditions');
+  return conditions.find((condition) => condition.string('reason') === REFUSED)?.string('message');
 }
 
-function reasonsOf(pod: KubeObject): readonly string[] {
-  const status = new Fields(pod['status'], 'status', []);
-  const containers = [...status.list('initContainerStatuses'), ...status.list('containerStatuses')];
-  const waiting = containers.map((container) => container.object('state').optionalObject('waiting')?.string('reason'));
-  const conditions = status.list('conditions').map((condition) => condition.string('reason'));
-  return [...waiting, ...conditions].filter((reason) => reason !== undefined);
-}
-
-function blockerOf(pod: PodView): string {
+/** One line: the pod, and what it waits for. */
+export function blockerOf(pod: PodView): string {
   return `pod ${pod.namespace}/${pod.name}: ${whyNotReady(pod.object) ?? 'not started yet'}`;
 }
 

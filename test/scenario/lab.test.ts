@@ -1,6 +1,5 @@
 /** The lab as a user drives it, and what becomes of it when parts of it die. */
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { LabUnderTest, MANIFESTS, STRICT } from '../harness/lab-under-test.ts';
 
@@ -84,7 +83,35 @@ describe('mesh lab', function () {
     const { code, stderr } = await lab.run('apply', '-f', file, '--timeout', '10m');
     expect(code).to.equal(1);
     expect(stderr).to.match(/pod legacy\/never: .*nowhere\/nothing/);
+    const other = await lab.file('never.yaml', pod('never', 'image: any, command: [/no/such/program]'));
+    const missing = await lab.run('apply', '-f', other, '--timeout', '10m');
+    expect(missing.code).to.equal(1);
+    expect(missing.stderr).to.match(/pod legacy\/never: .*its program \/no\/such\/program is not on this machine/);
     await lab.meshctl('delete', 'pod', 'never', '-n', 'legacy');
+  });
+
+  it('says why a pod is refused, makes the others, and makes it too once it is right', async () => {
+    const deployment = (name: string, level: string): string => `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ${name}, namespace: foo}
+spec:
+  selector: {matchLabels: {app: ${name}}}
+  template:
+    metadata: {labels: {app: ${name}}, annotations: {sidecar.mesh.io/logLevel: '${level}'}}
+    spec: {terminationGracePeriodSeconds: 1, containers: [{name: c, image: sleep}]}
+`;
+    const apply = async (level: string) => {
+      const file = await lab.file('level.yaml', deployment('at-fault', level) + deployment('right', 'info'));
+      return lab.run('apply', '-f', file, '--timeout', '1m');
+    };
+    const refused = await apply('loud');
+    expect(refused.code).to.equal(1);
+    expect(refused.stderr).to.match(/never will be: deployment foo\/at-fault: .*logLevel is "loud", but must be/);
+    const again = await apply('warn');
+    expect(again.code, again.stderr).to.equal(0);
+    expect(again.stdout).to.match(/at-fault configured\n.*right unchanged/s);
+    for (const name of ['at-fault', 'right']) await lab.meshctl('delete', 'deployment', name, '-n', 'foo');
   });
 
   it('leaves nothing behind when it is killed, and has its pods back when it is started again', async () => {
@@ -102,7 +129,7 @@ describe('mesh lab', function () {
 
   it('ends when its directory is removed under it', async () => {
     expect((await lab.run('up')).code).to.equal(0);
-    await rm(join(lab.dir, 'run'), { recursive: true, force: true });
+    await rm(lab.dir, { recursive: true, force: true });
     while ((await lab.processes('daemon')).length > 0);
   });
 });

@@ -2,6 +2,7 @@ import type { KubeObject } from '../../model/object.ts';
 import { Fields, isRecord } from '../kubelet/fields.ts';
 import { podName, templateHash } from './pod-name.ts';
 import { isOver, type PodView, stringMapOf } from './pod-view.ts';
+import { replicaFailure } from './refusal.ts';
 
 export const TEMPLATE_HASH_LABEL = 'pod-template-hash';
 
@@ -63,8 +64,13 @@ export function podOf(deployment: KubeObject, hash: string, random: () => number
   };
 }
 
-/** The `status` of the deployment. */
-export function deploymentStatus(deployment: KubeObject, hash: string, pods: readonly PodView[]): Record<string, unknown> {
+/** The `status` of the deployment; `refusal` says why its pods are not admitted, if they are not. */
+export function deploymentStatus(
+  deployment: KubeObject,
+  hash: string,
+  pods: readonly PodView[],
+  refusal: string | undefined,
+): Record<string, unknown> {
   const replicas = replicasOf(deployment);
   const ready = pods.filter((pod) => pod.ready).length;
   const updated = pods.filter(({ labels }) => labels[TEMPLATE_HASH_LABEL] === hash).length;
@@ -81,6 +87,7 @@ export function deploymentStatus(deployment: KubeObject, hash: string, pods: rea
         status: available ? 'True' : 'False',
         reason: available ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
       },
+      ...(refusal === undefined ? [] : [replicaFailure(refusal)]),
     ],
   };
 }

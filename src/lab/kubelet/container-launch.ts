@@ -43,6 +43,7 @@ export function launchContainer(pod: RunningPod, spec: ContainerSpec, runtime: N
     workingDir: spec.workingDir ?? '/',
     privileges: setprivArguments(spec.user, runtime.rootless),
   };
+  const argv = programArgv(program, runtime);
   const scratch = `${memoryPaths.scratch(pod.uid)}/${spec.name}.${++runs}`;
   mkdirSync(`${runtime.paths.memory}/${scratch}`, { recursive: true });
   const script = containerScript(
@@ -54,7 +55,8 @@ export function launchContainer(pod: RunningPod, spec: ContainerSpec, runtime: N
         runtime.hostFiles,
       ),
       workingDir: context.workingDir,
-      argv: [runtime.tools.setpriv, ...context.privileges, '--', ...programArgv(program, runtime)],
+      program: argv[0] ?? '',
+      argv: [runtime.tools.setpriv, ...context.privileges, '--', ...argv],
     },
     {
       mount: runtime.tools.mount,

@@ -3,13 +3,15 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { exitCodeOf } from '../run-command.ts';
 import type { Tools } from '../tools.ts';
+import { NO_PROGRAM_EXIT } from './container-script.ts';
 import type { LogFile } from './log-file.ts';
 
 export type ContainerExit =
   /** The program ran and ended. */
   | { readonly type: 'ended'; readonly code: number }
   /** The container could not be set up; the text is what the set-up complained about. */
-  | { readonly type: 'not_started'; readonly message: string };
+  | { readonly type: 'not_started'; readonly message: string }
+  | { readonly type: 'no_program'; readonly message: string };
 
 /** One run of a container's program. */
 export interface ContainerProcess {
@@ -70,7 +72,8 @@ export function startContainer({ sandboxPid, script, env, log }: ContainerStart,
       killGroup(child);
       tellStarted(undefined);
       const message = complaint.trim() || `setting up the container failed with exit code ${code}`;
-      resolve(running ? { type: 'ended', code: exitCodeOf(code, signal) } : { type: 'not_started', message });
+      if (running) resolve({ type: 'ended', code: exitCodeOf(code, signal) });
+      else resolve({ type: code === NO_PROGRAM_EXIT ? 'no_program' : 'not_started', message });
     });
   });
   return {

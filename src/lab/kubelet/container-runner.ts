@@ -136,8 +136,9 @@ export class ContainerRunner {
     this.#joinable = undefined;
     this.#isReady = false;
     this.#isStarted = false;
-    if (exit.type === 'not_started') {
-      this.#set({ type: 'waiting', reason: 'CreateContainerError', message: exit.message });
+    if (exit.type !== 'ended') {
+      const reason = exit.type === 'no_program' ? 'RunContainerError' : 'CreateContainerError';
+      this.#set({ type: 'waiting', reason, message: exit.message });
       return undefined;
     }
     const reason = exit.code === 0 ? 'Completed' : 'Error';

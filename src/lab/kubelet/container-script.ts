@@ -16,9 +16,14 @@ export interface ContainerScript {
   readonly scratch: string;
   readonly plan: MountPlan;
   readonly workingDir: string;
+  /** Name or path of the program. */
+  readonly program: string;
   /** The program, its arguments, and what drops its privileges. */
   readonly argv: readonly string[];
 }
+
+/** Exit code of the script when the container has no such program; a shell's own. */
+export const NO_PROGRAM_EXIT = 127;
 
 /**
  * A POSIX shell script that turns a fresh mount namespace into the container's and becomes its program. It tells on file
@@ -26,7 +31,10 @@ export interface ContainerScript {
  *
  * It stays in `memory` while it mounts and names sources relatively: a mount may hide the path they lie at.
  */
-export function containerScript({ memory, scratch, plan, workingDir, argv }: ContainerScript, tools: SetupTools): string {
+export function containerScript(
+  { memory, scratch, plan, workingDir, program, argv }: ContainerScript,
+  tools: SetupTools,
+): string {
   const absolute = plan.binds.filter(({ source }) => source.startsWith('/'));
   const staged = new Map(absolute.map((bind, index) => [bind, `${scratch}/host${index}`]));
   return [
@@ -46,6 +54,10 @@ export function containerScript({ memory, scratch, plan, workingDir, argv }: Con
     `${tools.mount} -c -t proc proc /proc`,
     ...(plan.rootDirectories.length > 0 ? [`${tools.umount} -c -l /.old`] : []),
     `cd ${quote(workingDir)}`,
+    `command -v ${quote(program)} >/dev/null || {`,
+    `  echo ${quote(`its program ${program} is not on this machine`)} >&2`,
+    `  exit ${NO_PROGRAM_EXIT}`,
+    '}',
     'echo run >&3',
     'exec 3>&-',
     `exec ${argv.map(quote).join(' ')}`,
