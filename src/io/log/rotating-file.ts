@@ -22,6 +22,9 @@ const MESSAGE = Symbol.for('message');
 const PRUNE_EVERY_MS = 3_600_000;
 /** Bytes that a burst may leave between a rotation and the opening of the next file; further lines are lost, and reported. */
 const MAX_PENDING = 32 * 1024 * 1024;
+/** What the package refuses in a name (the first three in a folder's too), and would take for a date. */
+const REFUSED_NAME = /["<>|:*?\\\p{Cc}]|%DATE%/u;
+const REFUSED_FOLDER = /["<>|\p{Cc}]|%DATE%/u;
 /** The package has no word for "no limit" that keeps the link. */
 const NO_LIMIT = `${Number.MAX_SAFE_INTEGER}k`;
 
@@ -60,9 +63,12 @@ class Rotation {
   readonly #files: LogFiles;
   readonly #limits: RotationLimits;
   readonly #now: () => Date;
+  /** Told of lines that cannot be written; those that there is no memory for go to `#outer` alone. */
   readonly #report: LossReport;
+  readonly #outer: LossReport;
   #transport: DailyRotateFile | undefined;
-  /** Once a line could be written again a new file is begun, for the link may be missing or wrong. */
+  /** The file that the package opened last. */
+  #file: LogFile | undefined;
   #state: 'good' | 'failing' | 'recovered' = 'good';
   /** The name of the file in use. */
   #active = '';
@@ -77,6 +83,7 @@ class Rotation {
     this.#files = logFilesOf(path);
     this.#limits = limits;
     this.#now = now;
+    this.#outer = report;
     this.#report = {
       ...report,
       lost: (error) => {
@@ -91,7 +98,8 @@ class Rotation {
   }
 
   open(): void {
-    if (this.#path.includes('%DATE%')) throw new Error('its name has a %DATE%');
+    if (REFUSED_NAME.test(basename(this.#path)) || REFUSED_FOLDER.test(this.#files.directory))
+      throw new Error('the name of a rotated file cannot have " < > | : * ? \\ %DATE% or control characters');
     this.#makePlainFileABackup();
     const current = this.#fileInUse();
     const name = current?.name ?? this.#newName(this.#now());
@@ -107,8 +115,15 @@ class Rotation {
     const now = this.#now().getTime();
     const { maxAgeDays } = this.#limits;
     try {
+      if (this.#state === 'failing' && this.#file !== undefined) {
+        // Past the package, which would count the bytes that are lost, rotate, and so give backups away for empty files.
+        this.#file.write(line);
+        return;
+      }
       const tooOld = maxAgeDays > 0 && now - this.#startedAt >= maxAgeDays * DAY_MS && this.#isWritten();
-      if (tooOld || this.#transport === undefined || this.#state === 'recovered') this.#beginAnew();
+      if (tooOld || this.#transport === undefined) this.#beginAnew();
+      else if (this.#state === 'recovered') this.#recover();
+      this.#state = 'good';
       if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune();
       this.#hand(line);
     } catch (thrown) {
@@ -126,12 +141,13 @@ class Rotation {
   #fail(thrown: unknown): void {
     this.#transport?.logStream.end();
     this.#transport = undefined;
+    this.#file = undefined;
     this.#report.lost(MeshError.from(thrown));
   }
 
   #hand(line: Buffer): void {
     if (this.#pending > MAX_PENDING) {
-      this.#report.lost(new MeshError('resource_exhausted', `${this.#pending} bytes wait to be written`));
+      this.#outer.lost(new MeshError('resource_exhausted', `${this.#pending} bytes wait to be written`));
       return;
     }
     this.#transport?.log?.({ [MESSAGE]: line.toString('utf8') }, () => {});
@@ -143,9 +159,29 @@ class Rotation {
     return (statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) > 0;
   }
 
+  /** The package moves the link in two steps, and keeps to itself that the second one failed. */
+  #isLinked(): boolean {
+    try {
+      return readlinkSync(this.#path) === this.#active;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Goes on with the file, whose true size a new instance of the package looks at, unless the link was lost. */
+  #recover(): void {
+    if (!this.#isLinked()) {
+      this.#beginAnew();
+      return;
+    }
+    this.#transport?.logStream.end();
+    this.#begin(this.#active, this.#startedAt);
+  }
+
   #beginAnew(): void {
     this.#transport?.logStream.end();
     this.#begin(this.#newName(this.#now()), this.#now().getTime());
+    this.#prune();
   }
 
   /** A file name that nothing has yet, as near to `time` as its millisecond allows. */
@@ -176,7 +212,6 @@ class Rotation {
     });
     transport.logStream.on('error', (error: Error) => this.#fail(error));
     this.#transport = transport;
-    this.#state = 'good';
   }
 
   /** The calls that Node's file stream makes, on files that never fail and are written at once. */
@@ -187,6 +222,7 @@ class Rotation {
       open: (path, _flags, _mode, done) => {
         const file = new LogFile(path, this.#report);
         open.set(++last, file);
+        this.#file = file;
         this.#began(basename(path), file.tryOpen());
         done(null, last);
       },

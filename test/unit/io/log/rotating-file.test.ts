@@ -191,8 +191,56 @@ describe('rotating log file', () => {
     symlinkSync('/elsewhere/mesh.log', join(dir, 'b.log'));
     expect(await refusal('a.log')).to.equal('it is not a file');
     expect(await refusal('b.log')).to.equal('it is a link to /elsewhere/mesh.log; name that file itself');
-    expect(await refusal('%DATE%.log')).to.include('%DATE%');
-    expect(await refusal('a?.log')).to.include('invalid character');
+  });
+
+  for (const name of ['%DATE%.log', 'a?.log', 'a\nb.log', 'a:b.log', 'c|d/mesh.log'])
+    it(`refuses the name ${JSON.stringify(name)}, which the package cannot have, and touches nothing`, async () => {
+      mkdirSync(join(dir, 'c|d'));
+      expect(await refusal(name)).to.match(
+        /^the name of a rotated file cannot have " < > \| : \* \? \\ %DATE% or control characters$/,
+      );
+      expect([...readdirSync(dir), ...readdirSync(join(dir, 'c|d'))]).to.deep.equal(['c|d']);
+    });
+
+  describe('on a full disk', () => {
+    const inUse = 'mesh-2026-01-03T00-00-00.000Z.log';
+    const backups = ['mesh-2026-01-01T00-00-00.000Z.log', 'mesh-2026-01-02T00-00-00.000Z.log'];
+    /** Linux's /dev/full answers every write as a full disk does. */
+    beforeEach(() => {
+      for (const name of backups) writeFileSync(join(dir, name), name);
+      symlinkSync('/dev/full', join(dir, inUse));
+      symlinkSync(inUse, link());
+    });
+    const loseMuch = async () => {
+      const file = await open({ maxBytes: KIB, maxBackups: 2 });
+      for (let i = 0; i < 10; i++) {
+        file.write(long(`${i}`));
+        await new Promise(setImmediate);
+      }
+      return file;
+    };
+
+    it('does not rotate for lines that are lost: no backup goes for an empty file', async () => {
+      const file = await loseMuch();
+      expect(readdirSync(dir)).to.have.members([...backups, inUse, 'mesh.log']);
+      rmSync(join(dir, inUse));
+      for (const line of ['a\n', 'b\n']) file.write(line);
+      await close(file);
+      expect(readFileSync(link(), 'utf8')).to.equal('a\nb\n');
+      expect(readdirSync(dir)).to.have.members([...backups, inUse, 'mesh.log']);
+      expect(told).to.match(/^error: .*ENOSPC.*\nwarning: the log is written again; lines lost: 10\n$/);
+    });
+
+    it('begins a new file afterwards if the link was lost, and keeps to the limit on backups', async () => {
+      const file = await loseMuch();
+      rmSync(link());
+      rmSync(join(dir, inUse));
+      for (const line of ['a\n', 'b\n', 'c\n']) file.write(line);
+      await close(file);
+      expect(readFileSync(link(), 'utf8')).to.equal('b\nc\n');
+      expect(readFileSync(join(dir, inUse), 'utf8')).to.equal('a\n');
+      expect(readdirSync(dir)).to.have.length(4).and.include(backups[1]).and.not.include(backups[0]);
+    });
   });
 
   it('survives the loss of its directory', async () => {
