@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   grpc: benchGrpc,
   discovery: benchDiscovery,
   certificates: () => script('bench/certificates.ts'),
+  injection: () => script('bench/injection.ts'),
   lab: benchLab,
 };
 

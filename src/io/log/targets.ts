@@ -5,6 +5,7 @@ import { MeshError } from '../../lib/errors.ts';
 import type { Host } from '../host.ts';
 import { LogFile, type LossReport } from './log-file.ts';
 import { lossReport } from './loss-report.ts';
+import { pipeStream } from './pipe-stream.ts';
 
 export interface TargetOptions {
   readonly log_target: readonly string[];
@@ -39,7 +40,11 @@ export async function openTargets(options: TargetOptions, host: Pick<Host, 'stdo
     for (const file of files) file.destroy();
     throw thrown;
   }
-  const chosen = names.flatMap((name) => (Object.hasOwn(standard, name) && standard[name] !== undefined ? [standard[name]] : []));
+  const chosen = names.flatMap((name) => {
+    const stream = Object.hasOwn(standard, name) ? standard[name] : undefined;
+    if (stream === undefined) return [];
+    return [pipeStream(stream, report('log_target', name))];
+  });
   return { streams: [...chosen, ...files], files };
 }
 
