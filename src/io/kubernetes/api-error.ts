@@ -1,6 +1,15 @@
 /** What an API server's refusal means (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/). */
 import { type ErrorCode, MeshError } from '../../lib/errors.ts';
 
+/** One of the reasons of a refusal. */
+export interface ErrorCause {
+  /** The API's word for it: `FieldManagerConflict`, `FieldValueInvalid`. */
+  readonly reason: string;
+  readonly message: string;
+  /** `.spec.replicas`; empty where it is none of one field. */
+  readonly field: string;
+}
+
 /** A refusal by the API server. */
 export class ApiError extends MeshError {
   /** The HTTP status. */
@@ -9,9 +18,11 @@ export class ApiError extends MeshError {
   readonly reason: string;
   /** How long the server asks us to wait, in seconds. */
   readonly retryAfter: number | undefined;
+  readonly causes: readonly ErrorCause[];
 
-  constructor(code: ErrorCode, message: string, answer: Pick<ApiError, 'status' | 'reason' | 'retryAfter'>) {
+  constructor(code: ErrorCode, message: string, answer: Pick<ApiError, 'status' | 'reason' | 'retryAfter' | 'causes'>) {
     super(code, message);
+    this.causes = answer.causes;
     this.status = answer.status;
     this.reason = answer.reason;
     this.retryAfter = answer.retryAfter;
@@ -38,13 +49,14 @@ export interface Refusal {
 }
 
 const MAX_MESSAGE = 2_000;
+const MAX_CAUSES = 100;
 
 export function toApiError(refusal: Refusal): ApiError {
-  const { reason, message, retryAfterSeconds } = readStatus(refusal.body);
+  const { reason, message, retryAfterSeconds, causes } = readStatus(refusal.body);
   const code = codeOf(refusal.status, reason);
   const seconds = Number(refusal.retryAfter ?? retryAfterSeconds);
   const retryAfter = Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
-  return new ApiError(code, describe(refusal, code, message), { status: refusal.status, reason, retryAfter });
+  return new ApiError(code, describe(refusal, code, message), { status: refusal.status, reason, retryAfter, causes });
 }
 
 function describe({ what, server, user, status }: Refusal, code: ErrorCode, message: string): string {
@@ -91,12 +103,25 @@ interface Status {
   readonly reason: string;
   readonly message: string;
   readonly retryAfterSeconds: unknown;
+  readonly causes: readonly ErrorCause[];
 }
 
 function readStatus(body: unknown): Status {
   const { reason, message, details } = asFields(body);
-  const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, MAX_MESSAGE) : '');
-  return { reason: text(reason), message: text(message), retryAfterSeconds: asFields(details).retryAfterSeconds };
+  const { retryAfterSeconds, causes } = asFields(details);
+  return { reason: text(reason), message: text(message), retryAfterSeconds, causes: readCauses(causes) };
+}
+
+function readCauses(causes: unknown): readonly ErrorCause[] {
+  if (!Array.isArray(causes)) return [];
+  return causes.slice(0, MAX_CAUSES).map((cause: unknown) => {
+    const { reason, message, field } = asFields(cause);
+    return { reason: text(reason), message: text(message), field: text(field) };
+  });
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, MAX_MESSAGE) : '';
 }
 
 function asFields(value: unknown): Readonly<Record<string, unknown>> {

@@ -17,6 +17,10 @@ export interface ObjectList {
 
 export interface ListOptions {
   readonly namespace?: string;
+  /** Only these, as the API writes it: `app=web`. */
+  readonly labelSelector?: string;
+  /** Only these, as the API writes it: `metadata.name=web`. */
+  readonly fieldSelector?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -65,11 +69,16 @@ async function listOnce(client: KubernetesClient, kind: ResourceKind, options: L
 async function getPage(
   client: KubernetesClient,
   kind: ResourceKind,
-  { namespace, signal }: ListOptions,
+  { namespace, signal, labelSelector, fieldSelector }: ListOptions,
   { limit, next }: { readonly limit: number; readonly next: string },
 ): Promise<Page> {
   const what = describeList('list', kind, namespace);
-  const query = { limit: String(limit), ...(next === '' ? {} : { continue: next }) };
+  const query = {
+    limit: String(limit),
+    ...(next === '' ? {} : { continue: next }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
   const call = { method: 'GET', path: collectionPath(kind, namespace), query, what, deadline: PAGE_DEADLINE } as const;
   const answer = asFields(await client.request(signal === undefined ? call : { ...call, signal }));
   const { continue: token } = asFields(answer.metadata);
