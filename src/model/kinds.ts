@@ -12,7 +12,9 @@ export interface Kinds {
   readonly serviceAccount: ResourceKind;
   readonly endpointSlice: ResourceKind;
   readonly deployment: ResourceKind;
+  readonly lease: ResourceKind;
   readonly mutatingWebhookConfiguration: ResourceKind;
+  readonly validatingWebhookConfiguration: ResourceKind;
   readonly policy: ResourceKind;
   readonly meshPolicy: ResourceKind;
 }
@@ -35,6 +37,13 @@ export function kindsFor(names: Names): Kinds {
       plural: 'mutatingwebhookconfigurations',
       namespaced: false,
     },
+    validatingWebhookConfiguration: {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      plural: 'validatingwebhookconfigurations',
+      namespaced: false,
+    },
+    lease: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases', namespaced: true },
     policy: { apiVersion: authn, kind: 'Policy', plural: 'policies', namespaced: true },
     meshPolicy: { apiVersion: authn, kind: 'MeshPolicy', plural: 'meshpolicies', namespaced: false },
   };

@@ -31,6 +31,11 @@ export interface ObjectStore {
 
 export interface WatchOptions {
   readonly namespace?: string;
+  /**
+   * A field selector of Kubernetes, `type=mesh.io/key-and-cert`, that saves the others being sent. A hint: a store may send them
+   * all the same.
+   */
+  readonly fieldSelector?: string;
   readonly signal: AbortSignal;
 }
 

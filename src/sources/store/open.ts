@@ -31,6 +31,8 @@ export interface OpenStoreDeps {
 /** A store, and what is wrong with what it holds right now. */
 export interface OpenedStore extends ObjectStore {
   problems(): readonly Problem[];
+  /** The API server behind it, for what is asked of one and is no object; undefined for other stores. */
+  readonly client?: KubernetesClient;
 }
 
 /**

@@ -46,7 +46,7 @@ export class KubernetesStore implements ObjectStore {
 
   async list(kind: ResourceKind, namespace?: string): Promise<readonly KubeObject[]> {
     const { signal } = this.#closing;
-    const { objects } = await listObjects(this.#client, kind, namespace === undefined ? { signal } : { signal, namespace });
+    const { objects } = await listObjects(this.client, kind, namespace === undefined ? { signal } : { signal, namespace });
     return objects;
   }
 
@@ -58,7 +58,7 @@ export class KubernetesStore implements ObjectStore {
     const admitted = this.#admit(object);
     const { kind } = admitted;
     const { resourceVersion: _, uid: __, creationTimestamp: ___, ...metadata } = admitted.object.metadata;
-    const answer = await this.#client.request({
+    const answer = await this.client.request({
       method: 'POST',
       path: collectionPath(kind, metadata.namespace),
       query: FIELD_MANAGER,
@@ -88,7 +88,7 @@ export class KubernetesStore implements ObjectStore {
   }
 
   async delete(ref: ObjectRef): Promise<void> {
-    await this.#client.request({
+    await this.client.request({
       method: 'DELETE',
       path: objectPath(ref),
       query: { propagationPolicy: 'Background' },
@@ -105,10 +105,9 @@ export class KubernetesStore implements ObjectStore {
     const queue = new WatchQueue();
     const id = Symbol(kind.plural);
     const onState = (error: MeshError | undefined): void => this.#report(id, kind, error);
-    const { namespace } = options;
-    const scope = namespace === undefined ? {} : { namespace };
+    const { signal: _, ...scope } = options;
     signal.addEventListener('abort', () => queue.end(), { once: true });
-    const following = followKubernetes({ client: this.#client, kind, ...scope, queue, onState, sleep, elapsed, random, signal });
+    const following = followKubernetes({ client: this.client, kind, ...scope, queue, onState, sleep, elapsed, random, signal });
     try {
       yield* queue.drain();
     } finally {
@@ -126,10 +125,10 @@ export class KubernetesStore implements ObjectStore {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#client.close();
+    this.client.close();
   }
 
-  get #client(): KubernetesClient {
+  get client(): KubernetesClient {
     return this.#options.client;
   }
 
@@ -138,7 +137,7 @@ export class KubernetesStore implements ObjectStore {
   }
 
   #getRaw(ref: ObjectRef): Promise<unknown> {
-    return this.#client.request({
+    return this.client.request({
       method: 'GET',
       path: objectPath(ref),
       what: `get ${describeRef(ref)}`,
@@ -154,7 +153,7 @@ export class KubernetesStore implements ObjectStore {
     const kept =
       lastApplied === undefined ? {} : { annotations: { [LAST_APPLIED]: lastApplied, ...object.metadata.annotations } };
     const ref = refOf({ kind, object });
-    return this.#client.request({
+    return this.client.request({
       method: 'PUT',
       path: `${objectPath(ref)}${subresource}`,
       query: FIELD_MANAGER,

@@ -15,6 +15,7 @@ export interface FollowOptions {
   readonly client: KubernetesClient;
   readonly kind: ResourceKind;
   readonly namespace?: string;
+  readonly fieldSelector?: string;
   /** Gets lists and changes. */
   readonly queue: WatchQueue;
   /** Gets what keeps us from following right now, and `undefined` once we do. */
@@ -113,7 +114,7 @@ class FollowLoop {
   }
 
   #openWatch(version: string): Promise<AsyncIterable<unknown>> {
-    const { client, kind, namespace, random, signal } = this.#options;
+    const { client, kind, namespace, fieldSelector, random, signal } = this.#options;
     const length = milliseconds(WATCH_LENGTH * (1 + random()));
     return client.watch({
       path: collectionPath(kind, namespace),
@@ -122,6 +123,7 @@ class FollowLoop {
         allowWatchBookmarks: 'true',
         resourceVersion: version,
         timeoutSeconds: String(Math.round(length / 1000)),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
       },
       what: this.#what('watch'),
       deadline: milliseconds(length + WATCH_GRACE),
@@ -142,8 +144,8 @@ class FollowLoop {
     return describeList(verb, this.#options.kind, this.#options.namespace);
   }
 
-  get #scope(): { readonly namespace?: string } {
-    const { namespace } = this.#options;
-    return namespace === undefined ? {} : { namespace };
+  get #scope(): { readonly namespace?: string; readonly fieldSelector?: string } {
+    const { namespace, fieldSelector } = this.#options;
+    return { ...(namespace === undefined ? {} : { namespace }), ...(fieldSelector === undefined ? {} : { fieldSelector }) };
   }
 }
