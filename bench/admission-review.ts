@@ -1,5 +1,5 @@
-/** The review of a pod as an API server sends it: one of a Deployment, with probes, an environment and the volume of its token. */
-export function typicalReview(): string {
+/** The review of a pod as an API server sends it: one of the Deployment `app`, with probes, an environment and the volume of its token. */
+export function typicalReview(app = 'cart'): string {
   const container = (name: string, port: number) => ({
     name,
     image: `registry.example.com/shop/${name}:1.24.3`,
@@ -24,11 +24,11 @@ export function typicalReview(): string {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      generateName: 'cart-5d8f7c9b6-',
+      generateName: `${app}-5d8f7c9b6-`,
       namespace: 'shop',
-      labels: { app: 'cart', version: 'v1', 'pod-template-hash': '5d8f7c9b6' },
+      labels: { app, version: 'v1', 'pod-template-hash': '5d8f7c9b6' },
       annotations: { 'prometheus.io/scrape': 'true', 'prometheus.io/port': '8080', 'checksum/config': 'b'.repeat(64) },
-      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'cart-5d8f7c9b6', uid: 'c1', controller: true }],
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${app}-5d8f7c9b6`, uid: 'c1', controller: true }],
     },
     spec: {
       containers: [container('cart', 8080), container('cache', 8081)],

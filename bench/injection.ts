@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_INJECTION_CONFIG } from '../src/injection/default-config.ts';
 import { validityFrom } from '../src/io/x509/template.ts';
 import { seconds } from '../src/lib/duration.ts';
@@ -22,20 +23,30 @@ import { typicalReview } from './admission-review.ts';
 
 const HOST = 'mesh-sidecar-injector.mesh-system.svc';
 const WARM_UP_MS = 2_000;
+const IDLE_MS = 3_000;
 /** Of /proc/<pid>/stat, on every Linux that there is. */
 const TICKS_PER_SECOND = 100;
 const measureMs = Number(process.argv[2] ?? 3) * 1000;
-const body = typicalReview();
+/** Requests a second of moderate load. */
+const MODERATE_RATE = 200;
+const REVIEWS = Array.from({ length: 1_000 }, (_, index) => typicalReview(`cart-${index}`));
+const oneWorkload = (): string => REVIEWS[0] ?? '';
+let turn = 0;
+const eachItsOwn = (): string => REVIEWS[turn++ % REVIEWS.length] ?? '';
 
 interface Row {
-  readonly 'per s': number;
-  readonly 'per s of CPU': number;
-  readonly 'p50 ms': number;
-  readonly 'p99 ms': number;
+  readonly 'per s'?: number;
+  readonly 'per s of CPU'?: number;
+  readonly 'p50 ms'?: number;
+  readonly 'p99 ms'?: number;
+  readonly 'resident MiB'?: number;
 }
 
-/** Runs `run` by so many at once, after a warm-up; `cpuSeconds` tells of the process that does the work. */
-async function measure(atOnce: number, cpuSeconds: () => number, run: () => Promise<unknown>): Promise<Row> {
+/**
+ * Runs `run` by so many at once, after a warm-up, each again when it is done and `paceMs` have gone by; `cpuSeconds` tells of the process
+ * that does the work.
+ */
+async function measure(atOnce: number, cpuSeconds: () => number, run: () => Promise<unknown>, paceMs = 0): Promise<Row> {
   const times: number[] = [];
   const repeat = async (ms: number): Promise<void> => {
     const end = performance.now() + ms;
@@ -44,7 +55,8 @@ async function measure(atOnce: number, cpuSeconds: () => number, run: () => Prom
         await run();
         const now = performance.now();
         times.push(now - begin);
-        begin = now;
+        if (paceMs > 0) await sleep(Math.max(begin + paceMs - now, 0));
+        begin = performance.now();
       }
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
@@ -64,7 +76,7 @@ async function measure(atOnce: number, cpuSeconds: () => number, run: () => Prom
   };
 }
 
-async function inProcess(): Promise<Row> {
+async function inProcess(body: () => string): Promise<Row> {
   const context = fakeInjection();
   const handle = injectHandler(() => context, new MemoryLogger());
   const ownCpu = (): number => {
@@ -72,7 +84,7 @@ async function inProcess(): Promise<Row> {
     return (user + system) / 1e6;
   };
   return measure(1, ownCpu, async () =>
-    handle(httpRequest('POST /inject', { headers: { 'content-type': 'application/json' }, body })),
+    handle(httpRequest('POST /inject', { headers: { 'content-type': 'application/json' }, body: body() })),
   );
 }
 
@@ -88,16 +100,21 @@ async function overHttps(): Promise<Readonly<Record<string, Row>>> {
   const port = await freePort();
   const child = await start(dir, port);
   try {
-    const rows: Record<string, Row> = {};
-    for (const connections of [1, 8, 32]) {
+    await sleep(IDLE_MS);
+    const rows: Record<string, Row> = { idle: { 'resident MiB': residentMib(child) } };
+    for (const [what, connections, body, paceMs] of [
+      ['one workload, 8 connections', 8, oneWorkload, 0],
+      ['1,000 workloads, 1 connection', 1, eachItsOwn, 0],
+      ['1,000 workloads, 8 connections', 8, eachItsOwn, 0],
+      ['1,000 workloads, 32 connections', 32, eachItsOwn, 0],
+      [`1,000 workloads, ${MODERATE_RATE} a second`, 8, eachItsOwn, (8 * 1000) / MODERATE_RATE],
+    ] as const) {
       const agent = new Agent({ keepAlive: true, maxSockets: connections, ca: files.ca, servername: HOST });
-      rows[`HTTPS, ${connections} connections`] = await measure(
-        connections,
-        () => cpuSecondsOf(child),
-        () => post(port, agent),
-      );
+      const send = (): Promise<void> => post(port, agent, body());
+      rows[`HTTPS, ${what}`] = await measure(connections, () => cpuSecondsOf(child), send, paceMs);
       agent.destroy();
     }
+    rows['after it'] = { 'resident MiB': residentMib(child) };
     return rows;
   } finally {
     child.kill('SIGTERM');
@@ -122,7 +139,7 @@ async function start(dir: string, port: number): Promise<ChildProcess> {
   return child;
 }
 
-function post(port: number, agent: Agent): Promise<void> {
+function post(port: number, agent: Agent, body: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const call = request({ host: '127.0.0.1', port, path: '/inject', method: 'POST', agent, headers }, (response) => {
@@ -135,11 +152,19 @@ function post(port: number, agent: Agent): Promise<void> {
   });
 }
 
+function residentMib({ pid }: ChildProcess): number {
+  return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+}
+
 function cpuSecondsOf({ pid }: ChildProcess): number {
   // After the name in parentheses: state is field 3, user and system time are fields 14 and 15.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-process.stdout.write(`injection of a typical pod (${body.length} bytes of review)\n`);
-console.table({ 'in process': await inProcess(), ...(await overHttps()) });
+process.stdout.write(`injection of a typical pod (${oneWorkload().length} bytes of review)\n`);
+console.table({
+  'in process, one workload': await inProcess(oneWorkload),
+  'in process, 1,000 workloads': await inProcess(eachItsOwn),
+  ...(await overHttps()),
+});

@@ -4,21 +4,22 @@ import type { MeshConfig } from '../model/mesh-config.ts';
 import { addSidecar, refuseCollisions, withPullSecrets } from './add-sidecar.ts';
 import type { InjectionConfig } from './config.ts';
 import { type PodNamespace, shouldInject } from './decision.ts';
-import { readOverlay } from './overlay.ts';
+import type { SidecarOverlay } from './overlay.ts';
+import { overlaysOf } from './overlay-memory.ts';
 import { diff, type JsonPatch } from './patch.ts';
 import { annotationsOf, isNativeSidecar, labelsOf, type NamedItem, type PodManifest, type PodSpec, requirePod } from './pod.ts';
 import { type Settings, settingsForPod } from './settings.ts';
-import { isRecord } from './shape.ts';
+import { isRecord, type JsonObject } from './shape.ts';
 import { parseStatus, withoutInjected } from './status.ts';
 import { moveToStatusPort, restoreFromStatusPort } from './status-port.ts';
-import { type CompiledTemplate, compileTemplate } from './template.ts';
+import { compileTemplate } from './template.ts';
 
 /** Everything that injection into any pod needs; made once per configuration, since compiling the template costs most. */
 export interface InjectionContext {
   readonly names: Names;
   readonly config: InjectionConfig;
-  readonly mesh: MeshConfig;
-  readonly template: CompiledTemplate;
+  /** What the template adds to a pod with these variables. */
+  readonly overlay: (variables: JsonObject) => SidecarOverlay;
   /** Hash of the template. */
   readonly version: string;
 }
@@ -38,7 +39,8 @@ export function injectionContext(parts: {
   readonly hash: (text: string) => string;
 }): InjectionContext {
   const { names, config, mesh, hash } = parts;
-  return { names, config, mesh, template: compileTemplate(config.template), version: hash(config.template) };
+  const overlay = overlaysOf(compileTemplate(config.template), { mesh, names: { domain: names.domain } });
+  return { names, config, overlay, version: hash(config.template) };
 }
 
 /**
@@ -56,7 +58,7 @@ export function injectPod(manifest: unknown, namespace: PodNamespace, context: I
   const title = describePod(pod, namespace);
   const original = withoutEarlier(pod, context.names, title);
   const settings = checkedSettings(original, context, title);
-  const overlay = readOverlay(context.template.render(variables(original, namespace, settings, context)));
+  const overlay = context.overlay(variables(original, namespace, settings));
   const lists = withPullSecrets(overlay.lists, original, context.config.imagePullSecrets);
   refuseCollisions(original, lists, title);
   const joined = moveToStatusPort(original, lists, settings);
@@ -99,11 +101,9 @@ function securityFieldOf(owner: PodSpec | NamedItem, field: 'runAsUser' | 'runAs
   return isRecord(context) ? (context[field] ?? undefined) : undefined;
 }
 
-function variables(pod: PodManifest, namespace: PodNamespace, settings: Settings, context: InjectionContext) {
+function variables(pod: PodManifest, namespace: PodNamespace, settings: Settings): JsonObject {
   return {
     settings,
-    mesh: context.mesh,
-    names: { domain: context.names.domain },
     pod: {
       name: pod.metadata?.name ?? '',
       namespace: namespace.name,

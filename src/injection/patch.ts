@@ -7,11 +7,15 @@ export type PatchOperation =
 
 export type JsonPatch = readonly PatchOperation[];
 
-/** The operations that turn one JSON value into another; none when they are equal. Fields that are undefined count as absent. */
+/**
+ * The operations that turn one JSON value into another; none when they are equal. Fields that are undefined count as absent. Parts
+ * that both share are not looked into, so that they cost nothing, however large or deep they are.
+ */
 export function diff(from: unknown, to: unknown, path = ''): PatchOperation[] {
+  if (Object.is(from, to)) return [];
   if (isRecord(from) && isRecord(to)) return diffObjects(from, to, path);
   if (Array.isArray(from) && Array.isArray(to)) return diffArrays(from, to, path);
-  return Object.is(from, to) ? [] : [{ op: 'replace', path, value: to }];
+  return [{ op: 'replace', path, value: to }];
 }
 
 function diffObjects(from: JsonObject, to: JsonObject, path: string): PatchOperation[] {
@@ -20,7 +24,7 @@ function diffObjects(from: JsonObject, to: JsonObject, path: string): PatchOpera
     if (from[key] !== undefined && !has(to, key)) operations.push({ op: 'remove', path: pointer(path, key) });
   }
   for (const key of Object.keys(to)) {
-    if (!has(to, key)) continue;
+    if (!has(to, key) || (has(from, key) && Object.is(from[key], to[key]))) continue;
     if (has(from, key)) operations.push(...diff(from[key], to[key], pointer(path, key)));
     else operations.push({ op: 'add', path: pointer(path, key), value: to[key] });
   }
@@ -46,8 +50,17 @@ function diffArrays(from: readonly unknown[], to: readonly unknown[], path: stri
   return operations;
 }
 
+/** Whether `diff` finds nothing, at the first difference and without a path to it. */
 function equal(one: unknown, other: unknown): boolean {
-  return diff(one, other).length === 0;
+  if (Object.is(one, other)) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, index) => equal(item, other[index]));
+  }
+  if (!isRecord(one) || !isRecord(other)) return false;
+  return (
+    Object.keys(other).every((key) => other[key] === undefined || has(one, key)) &&
+    Object.keys(one).every((key) => one[key] === undefined || (has(other, key) && equal(one[key], other[key])))
+  );
 }
 
 function has(object: JsonObject, key: string): boolean {

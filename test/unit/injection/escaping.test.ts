@@ -4,10 +4,12 @@ import fc from 'fast-check';
 import { injectPod } from '../../../src/injection/inject.ts';
 import type { PodManifest } from '../../../src/injection/pod.ts';
 import { annotationOf, SETTING_NAMES, type Settings } from '../../../src/injection/settings.ts';
+import { compileTemplate } from '../../../src/injection/template.ts';
 import { DEFAULT_MESH_CONFIG } from '../../../src/model/mesh-config.ts';
-import { fakeInjection, requireInjected } from '../../fakes/injection.ts';
+import { fakeInjection, injectionConfig, requireInjected } from '../../fakes/injection.ts';
 
 const CONTEXT = fakeInjection();
+const TEMPLATE = compileTemplate(injectionConfig().template);
 
 /** What breaks out of YAML, JSON, Liquid, JSON pointers or objects where values are pasted. */
 const HOSTILE = [
@@ -121,7 +123,7 @@ describe('what is added to a pod', () => {
 
   it('keeps its shape even if a setting were not checked', () => {
     const render = (settings: Settings) =>
-      CONTEXT.template.render({
+      TEMPLATE.render({
         settings,
         mesh: DEFAULT_MESH_CONFIG,
         names: { domain: 'mesh.io' },

@@ -65,4 +65,10 @@ describe('JSON patch', () => {
       { op: 'add', path: '/a/sidecar.mesh.io~1x~0y', value: '1' },
     ]);
   });
+
+  it('does not look into what both share, however deep it is', () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    expect(diff({ deep, a: 1 }, { deep, a: 2 })).to.deep.equal([{ op: 'replace', path: '/a', value: 2 }]);
+  });
 });
