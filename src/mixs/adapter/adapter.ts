@@ -1,0 +1,105 @@
+import type { Logger } from '../../io/log/logger.ts';
+import type { Parsed } from '../../lib/errors.ts';
+import type { Instances, KubernetesOutput } from '../template/instances.ts';
+import type { CompiledInstance, TemplateName } from '../template/template.ts';
+
+/** One way out of the mesh (`prometheus`, `denier`, ...). `Params` is its checked and defaulted configuration. */
+export interface Adapter<Params = unknown> {
+  readonly name: string;
+  /** One sentence for `mixs crd` and the reference. */
+  readonly description: string;
+  readonly templates: readonly TemplateName[];
+  /** JSON schema of the kind's `spec`, as it stands in files and in CustomResourceDefinitions. */
+  readonly schema: object;
+  /**
+   * Reads a handler's spec, with the instances that rules send to it: names that the spec mentions and no rule sends, types that do not
+   * fit, all with their path below `spec`. Pure.
+   */
+  parse(spec: unknown, instances: readonly CompiledInstance[]): Parsed<Params>;
+  /**
+   * Opens what the handler needs. Must not wait for a backend: one that is down at start is met again at requests. Handlers of
+   * unchanged configuration live on when other configuration changes.
+   */
+  open(params: Params, environment: AdapterEnvironment): Handler;
+}
+
+export interface AdapterEnvironment {
+  /** `name.kind.namespace` of the handler. */
+  readonly handler: string;
+  /** Of scope `adapters`. */
+  readonly logger: Logger;
+  readonly now: () => Date;
+  /** Of [0, 1). */
+  readonly random: () => number;
+  /** Aborted when the handler is closed. */
+  readonly signal: AbortSignal;
+  readonly stdout: import('node:stream').Writable;
+  /** Where the prometheus adapter puts what is scraped on the monitoring port. */
+  readonly metrics: import('prom-client').Registry;
+  /** What is known of pods, for the kubernetes template. */
+  readonly workloads: WorkloadIndex;
+}
+
+export interface WorkloadIndex {
+  /** By `kubernetes://<pod>.<namespace>`. */
+  byUid(uid: string): KubernetesOutput | undefined;
+  byIp(ip: string): KubernetesOutput | undefined;
+}
+
+/** A running handler. Methods are there for the templates its adapter names. Whatever they throw or take too long for is the dispatcher's to bound. */
+export interface Handler {
+  check?<Name extends CheckTemplate>(
+    template: Name,
+    instance: Instances[Name],
+    call: HandlerCall,
+  ): CheckResult | Promise<CheckResult>;
+  quota?(instance: Instances['quota'], request: QuotaRequest, call: HandlerCall): QuotaResult | Promise<QuotaResult>;
+  /** Instances of one template, of one or several requests. Bounded: what a backend does not take is dropped and counted, never awaited without end. */
+  report?<Name extends ReportTemplate>(
+    template: Name,
+    instances: readonly Instances[Name][],
+    call: HandlerCall,
+  ): void | Promise<void>;
+  attributes?(instance: Instances['kubernetes']): {
+    readonly source: KubernetesOutput | undefined;
+    readonly destination: KubernetesOutput | undefined;
+  };
+  /** Flushes what waits, for as long as the signal allows. */
+  close(signal: AbortSignal): Promise<void>;
+}
+
+export type CheckTemplate = 'apikey' | 'authorization' | 'checknothing' | 'listentry';
+export type ReportTemplate = 'edge' | 'logentry' | 'metric' | 'reportnothing' | 'tracespan';
+
+export interface HandlerCall {
+  /** Aborted at the request's deadline or when it is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+/** google.rpc.Status; the code is one of google.rpc.Code, 0 for OK. */
+export interface Status {
+  readonly code: number;
+  readonly message: string;
+}
+
+export interface CheckResult {
+  readonly status: Status;
+  /** Milliseconds; Infinity where the handler sets no bound. */
+  readonly validMs: number;
+  /** Infinity where the handler sets no bound. */
+  readonly validUses: number;
+}
+
+export interface QuotaRequest {
+  readonly amount: number;
+  readonly bestEffort: boolean;
+  /** The same for a call that is tried again; empty for none. */
+  readonly deduplicationId: string;
+}
+
+export interface QuotaResult {
+  readonly status: Status;
+  readonly granted: number;
+  /** Milliseconds until what was granted lapses; 0 where it does not. */
+  readonly validMs: number;
+}
