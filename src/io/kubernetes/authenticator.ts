@@ -1,3 +1,4 @@
+import type { Duration } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { Redacted } from '../../lib/redacted.ts';
 import type { UserAccess } from './access.ts';
@@ -22,6 +23,8 @@ export interface Authenticator {
 export interface AuthenticatorDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
+  /** How long a plugin may take. Default: 60 s. */
+  readonly pluginLimit?: Duration;
 }
 
 export function createAuthenticator(user: UserAccess, deps: AuthenticatorDeps): Authenticator {
@@ -32,7 +35,7 @@ export function createAuthenticator(user: UserAccess, deps: AuthenticatorDeps): 
   const files = [chain, key, token].filter((text) => text?.isFile === true);
   const plugin =
     authorization?.type === 'exec'
-      ? new PluginCredential(() => runExecPlugin(authorization.exec, deps.env), deps.now)
+      ? new PluginCredential(() => runExecPlugin(authorization.exec, deps.env, deps.pluginLimit), deps.now)
       : undefined;
 
   async function certificate(): Promise<Credentials['certificate']> {
@@ -68,7 +71,8 @@ class PluginCredential {
   readonly #run: () => Promise<ExecCredential>;
   readonly #now: () => Date;
   #current: Promise<ExecCredential> | undefined;
-  #last: ExecCredential | undefined;
+  /** What `#current` has come to; `undefined` while a run goes on. */
+  #printed: ExecCredential | undefined;
 
   constructor(run: () => Promise<ExecCredential>, now: () => Date) {
     this.#run = run;
@@ -80,7 +84,7 @@ class PluginCredential {
     if (held !== undefined) {
       const credential = await held;
       if (credential.expiresAt === undefined || credential.expiresAt > this.#now().getTime()) return credential;
-      if (this.#current === held) this.#current = undefined;
+      if (this.#current === held) this.#drop();
     }
     this.#current ??= this.#start();
     return this.#current;
@@ -88,17 +92,24 @@ class PluginCredential {
 
   /** Several requests may have been refused with the same credential; the first of them makes the difference. */
   forget(refused: ExecCredential): void {
-    if (this.#last === refused) this.#current = undefined;
+    if (this.#printed === refused) this.#drop();
+  }
+
+  #drop(): void {
+    this.#current = undefined;
+    this.#printed = undefined;
   }
 
   #start(): Promise<ExecCredential> {
+    this.#printed = undefined;
     const running = this.#run();
-    const ended = (credential: ExecCredential | undefined): void => {
-      this.#last = credential;
+    running.then(
+      (credential) => {
+        this.#printed = credential;
+      },
       // A failure is told to all who wait for it, and forgotten, so that the next one tries again.
-      if (credential === undefined) this.#current = undefined;
-    };
-    running.then(ended, () => ended(undefined));
+      () => this.#drop(),
+    );
     return running;
   }
 }

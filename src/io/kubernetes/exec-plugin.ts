@@ -1,7 +1,6 @@
 /** Runs a credential plugin (client.authentication.k8s.io): a program that prints an ExecCredential as JSON. */
 import { execFile } from 'node:child_process';
-import type { Duration } from '../../lib/duration.ts';
-import { seconds } from '../../lib/duration.ts';
+import { type Duration, formatDuration, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import { Redacted } from '../../lib/redacted.ts';
 import type { ExecPlugin } from './access.ts';
@@ -18,24 +17,25 @@ const LIMIT: Duration = seconds(60);
 const MAX_BYTES = 1024 * 1024;
 const MAX_WORDS = 300;
 
-/** Rejects with `unauthenticated` when the program fails or prints something else. */
+/** Rejects with `unauthenticated` when the program fails, prints something else, or takes longer than `limit`: it is killed then. */
 export async function runExecPlugin(
   plugin: ExecPlugin,
   env: Readonly<Record<string, string | undefined>>,
+  limit: Duration = LIMIT,
 ): Promise<ExecCredential> {
   const { apiVersion, cluster } = plugin;
   const spec = { interactive: false, ...(cluster === undefined ? {} : { cluster }) };
   const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec });
-  const output = await run(plugin, { ...env, ...plugin.env, KUBERNETES_EXEC_INFO: info });
+  const output = await run(plugin, { ...env, ...plugin.env, KUBERNETES_EXEC_INFO: info }, limit);
   return parseCredential(output, plugin);
 }
 
-function run(plugin: ExecPlugin, env: Readonly<Record<string, string | undefined>>): Promise<string> {
+function run(plugin: ExecPlugin, env: Readonly<Record<string, string | undefined>>, limit: Duration): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { env: { ...env }, timeout: LIMIT, maxBuffer: MAX_BYTES, killSignal: 'SIGKILL' } as const;
+    const options = { env: { ...env }, timeout: Math.ceil(limit), maxBuffer: MAX_BYTES, killSignal: 'SIGKILL' } as const;
     const child = execFile(plugin.command, [...plugin.args], options, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout);
-      const reason = error.killed ? `no answer in ${LIMIT / 1000} s` : stderr.trim().slice(-MAX_WORDS) || error.message;
+      const reason = error.killed ? `no answer in ${formatDuration(limit)}` : stderr.trim().slice(-MAX_WORDS) || error.message;
       const hint = error.code === 'ENOENT' && plugin.installHint !== undefined ? `; ${plugin.installHint}` : '';
       reject(failure(plugin, `failed: ${reason}${hint}`, error));
     });

@@ -15,6 +15,7 @@ const CONDITION = {
     message: { type: 'string' },
     observedGeneration: { type: 'integer', format: 'int64' },
     lastTransitionTime: { type: 'string', format: 'date-time' },
+    reportedBy: { type: 'string' },
   },
 } as const;
 

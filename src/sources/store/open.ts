@@ -24,6 +24,7 @@ export interface OpenStoreDeps {
   readonly newUid: () => string;
   /** Default: the parsers of model/parse. */
   readonly validate?: ValidateObject;
+  /** How often everything is read anew, whatever the store was told of changes. */
   readonly resync?: Duration;
   readonly onProblem?: (problems: readonly Problem[]) => void;
 }
@@ -58,7 +59,7 @@ function directoryStore(root: string, deps: OpenStoreDeps): OpenedStore {
   return new DirectoryStore({ validate: validateBy(deps.kinds), ...options, root });
 }
 
-function kubernetesStore(client: KubernetesClient, { kinds, validate, onProblem }: OpenStoreDeps): OpenedStore {
+function kubernetesStore(client: KubernetesClient, { kinds, validate, resync, onProblem }: OpenStoreDeps): OpenedStore {
   return new KubernetesStore({
     client,
     kinds,
@@ -66,6 +67,7 @@ function kubernetesStore(client: KubernetesClient, { kinds, validate, onProblem 
     sleep: (time, signal) => sleep(time, undefined, { signal }),
     elapsed: () => performance.now(),
     random: Math.random,
+    ...(resync === undefined ? {} : { resync }),
     ...(onProblem === undefined ? {} : { onProblem }),
   });
 }

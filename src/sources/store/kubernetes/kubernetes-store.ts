@@ -20,6 +20,8 @@ export interface KubernetesStoreOptions {
   readonly kinds: Kinds;
   /** What is wrong with an object beyond what all kinds have in common: such an object is not sent. */
   readonly validate?: ValidateObject;
+  /** How often a watch lists everything anew; absent: only where it has missed something. */
+  readonly resync?: Duration;
   readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
   /** Milliseconds of a clock that never jumps. */
   readonly elapsed: () => number;
@@ -33,6 +35,8 @@ export interface KubernetesStoreOptions {
 const MAX_ATTEMPTS = 8;
 /** Who wrote a field, as the API server keeps book of it. */
 const FIELD_MANAGER = { fieldManager: 'mesh' };
+/** What people wrote with a field that the kind does not have is refused, as by kubectl, not dropped in silence. */
+const DOCUMENT = { ...FIELD_MANAGER, fieldValidation: 'Strict' };
 
 /** Objects on a Kubernetes API server. Nothing is kept here but what watchers have not taken yet. */
 export class KubernetesStore implements ObjectStore {
@@ -61,7 +65,7 @@ export class KubernetesStore implements ObjectStore {
     const answer = await this.client.request({
       method: 'POST',
       path: collectionPath(kind, metadata.namespace),
-      query: FIELD_MANAGER,
+      query: DOCUMENT,
       what: `create ${describe(admitted)}`,
       body: { ...admitted.object, metadata },
       signal: this.#closing.signal,
@@ -77,9 +81,7 @@ export class KubernetesStore implements ObjectStore {
       const stored = await this.#getRaw(ref);
       if (expected !== '' && expected !== resourceVersionOf(stored)) throw conflict(ref);
       try {
-        const written = await this.#put(admitted, stored, '');
-        if (expected === '' || !changesStatus(admitted.object, stored, written)) return receiveObject(ref.kind, written);
-        return receiveObject(ref.kind, await this.#put(admitted, written, '/status'));
+        return receiveObject(ref.kind, await this.#write(admitted, stored));
       } catch (error) {
         if (!(error instanceof ApiError && error.code === 'conflict')) throw error;
         if (expected !== '' || attempt >= MAX_ATTEMPTS) throw conflict(ref, error);
@@ -98,7 +100,7 @@ export class KubernetesStore implements ObjectStore {
   }
 
   async *watch(kind: ResourceKind, options: WatchOptions): AsyncGenerator<WatchEvent, void, undefined> {
-    const { sleep, elapsed, random } = this.#options;
+    const { sleep, elapsed, random, resync } = this.#options;
     const watching = new AbortController();
     const signal = AbortSignal.any([options.signal, this.#closing.signal, watching.signal]);
     if (signal.aborted) return;
@@ -107,7 +109,8 @@ export class KubernetesStore implements ObjectStore {
     const onState = (error: MeshError | undefined): void => this.#report(id, kind, error);
     const { signal: _, ...scope } = options;
     signal.addEventListener('abort', () => queue.end(), { once: true });
-    const following = followKubernetes({ client: this.client, kind, ...scope, queue, onState, sleep, elapsed, random, signal });
+    const deps = { client: this.client, queue, onState, sleep, elapsed, random, signal };
+    const following = followKubernetes({ ...deps, kind, ...scope, ...(resync === undefined ? {} : { resync }) });
     try {
       yield* queue.drain();
     } finally {
@@ -145,6 +148,33 @@ export class KubernetesStore implements ObjectStore {
     });
   }
 
+  /** Writes what differs, and nothing where nothing does; gives what is stored then. */
+  async #write(admitted: KindedObject, stored: unknown): Promise<unknown> {
+    switch (differenceOf(admitted, stored)) {
+      case 'nothing':
+        return stored;
+      case 'status':
+        return this.#putStatus(admitted, stored);
+      case 'more': {
+        const written = await this.#put(admitted, stored, '');
+        const isStatusMeant = (admitted.object.metadata.resourceVersion ?? '') !== '';
+        return isStatusMeant && changesStatus(admitted.object, stored, written)
+          ? this.#put(admitted, written, '/status')
+          : written;
+      }
+    }
+  }
+
+  /** A right to write the status alone suffices, except for kinds whose status is a field like others. */
+  async #putStatus(admitted: KindedObject, stored: unknown): Promise<unknown> {
+    try {
+      return await this.#put(admitted, stored, '/status');
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'not_found')) throw error;
+      return this.#put(admitted, stored, '');
+    }
+  }
+
   /** Writes over the version that was read, with the parts of it that were dropped at the door and that nobody means to remove. */
   #put({ kind, object }: KindedObject, stored: unknown, subresource: '' | '/status'): Promise<unknown> {
     const { uid: _, creationTimestamp: __, managedFields: ___, ...metadata } = asFields(object.metadata);
@@ -156,7 +186,7 @@ export class KubernetesStore implements ObjectStore {
     return this.client.request({
       method: 'PUT',
       path: `${objectPath(ref)}${subresource}`,
-      query: FIELD_MANAGER,
+      query: subresource === '' ? DOCUMENT : FIELD_MANAGER,
       what: `replace ${subresource === '' ? '' : 'the status of '}${describeRef(ref)}`,
       body: { ...object, metadata: { ...metadata, ...kept, resourceVersion } },
       signal: this.#closing.signal,
@@ -170,6 +200,20 @@ export class KubernetesStore implements ObjectStore {
     else this.#troubles.set(id, { path: resourceName(kind), message: error.message });
     this.#options.onProblem?.(this.problems());
   }
+}
+
+/** In what an object differs from the stored one. A status means something only beside the version that it was read with. */
+function differenceOf({ kind, object }: KindedObject, stored: unknown): 'nothing' | 'status' | 'more' {
+  const before = receiveObject(kind, stored);
+  if (!isDeepStrictEqual(mainOf(object, before), mainOf(before, before))) return 'more';
+  const isStatusMeant = (object.metadata.resourceVersion ?? '') !== '' && object.status !== undefined;
+  return isStatusMeant && !isDeepStrictEqual(object.status, before.status) ? 'status' : 'nothing';
+}
+
+/** All but the status and what the server alone decides. */
+function mainOf({ status: _, ...object }: KubeObject, { metadata: stored }: KubeObject): object {
+  const { uid, resourceVersion, creationTimestamp } = stored;
+  return { ...object, metadata: { ...object.metadata, uid, resourceVersion, creationTimestamp } };
 }
 
 /**

@@ -16,6 +16,8 @@ export interface FollowOptions {
   readonly kind: ResourceKind;
   readonly namespace?: string;
   readonly fieldSelector?: string;
+  /** How often everything is listed anew, although watches tell of every change; absent: never. */
+  readonly resync?: Duration;
   /** Gets lists and changes. */
   readonly queue: WatchQueue;
   /** Gets what keeps us from following right now, and `undefined` once we do. */
@@ -38,6 +40,8 @@ const WATCH_GRACE: Duration = seconds(30);
 const LONGEST_WITHOUT_KIND: Duration = seconds(5);
 /** A watch that ended sooner, with nothing sent, was not meant to last. */
 const SHORTEST_WATCH: Duration = seconds(1);
+/** Of the resync interval: what is added to it at most. */
+const RESYNC_SPREAD = 0.1;
 /** Refusals in a row after which we begin anew with a list. */
 const MAX_REFUSALS = 3;
 
@@ -61,6 +65,8 @@ class FollowLoop {
   #version: string | undefined;
   /** Whether the consumer has been given a list. */
   #listed = false;
+  /** When everything is listed anew. */
+  #resyncAt = Number.POSITIVE_INFINITY;
   /** Since something came through a watch. */
   #failures = 0;
 
@@ -70,9 +76,31 @@ class FollowLoop {
 
   /** One list if needed, and one watch to its end. Rejects with what needs a wait before the next round. */
   async round(): Promise<void> {
-    const { elapsed, signal, onState } = this.#options;
     this.#version ??= await this.#list();
-    const frames = await this.#openWatch(this.#version);
+    const { resync, signal, sleep } = this.#options;
+    if (resync === undefined) return this.#watch(this.#version, signal);
+    const watching = new AbortController();
+    const left = milliseconds(Math.max(0, this.#resyncAt - this.#options.elapsed()));
+    const due = sleep(left, AbortSignal.any([signal, watching.signal])).then(
+      () => true,
+      () => false,
+    );
+    const cut = due.then((isDue) => isDue && watching.abort());
+    try {
+      await this.#watch(this.#version, AbortSignal.any([signal, watching.signal]));
+    } catch (error) {
+      if (!watching.signal.aborted) throw error;
+      this.#version = undefined;
+    } finally {
+      watching.abort();
+      await cut;
+    }
+  }
+
+  /** Takes what comes until the server ends the watch. */
+  async #watch(version: string, signal: AbortSignal): Promise<void> {
+    const { elapsed, onState } = this.#options;
+    const frames = await this.#openWatch(version, signal);
     onState(undefined);
     const opened = elapsed();
     let taken = 0;
@@ -106,15 +134,17 @@ class FollowLoop {
   }
 
   async #list(): Promise<string> {
-    const { client, kind, queue, signal } = this.#options;
+    const { client, kind, queue, signal, resync, elapsed, random } = this.#options;
     const { objects, resourceVersion } = await listObjects(client, kind, { ...this.#scope, signal });
     queue.relist(objects);
     this.#listed = true;
+    // Not all kinds at once.
+    if (resync !== undefined) this.#resyncAt = elapsed() + resync * (1 + RESYNC_SPREAD * random());
     return resourceVersion;
   }
 
-  #openWatch(version: string): Promise<AsyncIterable<unknown>> {
-    const { client, kind, namespace, fieldSelector, random, signal } = this.#options;
+  #openWatch(version: string, signal: AbortSignal): Promise<AsyncIterable<unknown>> {
+    const { client, kind, namespace, fieldSelector, random } = this.#options;
     const length = milliseconds(WATCH_LENGTH * (1 + random()));
     return client.watch({
       path: collectionPath(kind, namespace),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { UserAccess } from '../../../../src/io/kubernetes/access.ts';
 import { type Authenticator, createAuthenticator } from '../../../../src/io/kubernetes/authenticator.ts';
+import { milliseconds } from '../../../../src/lib/duration.ts';
 import { MeshError } from '../../../../src/lib/errors.ts';
 import { Redacted } from '../../../../src/lib/redacted.ts';
 
@@ -142,6 +143,18 @@ describe('credentials of a kubeconfig user', () => {
       expect(await runs()).to.equal(2);
     });
 
+    it('are got again once while the server refuses them to several at a time', async () => {
+      const user = await plugin({ token: 'one' });
+      const refused = await Promise.all([user.credentials(), user.credentials(), user.credentials()]);
+      await print({ token: 'two' });
+      const renewed = refused.map((credentials) => {
+        credentials.refused();
+        return bearer(user);
+      });
+      expect(await Promise.all(renewed)).to.deep.equal(Array(3).fill('Bearer two'));
+      expect(await runs()).to.equal(2);
+    });
+
     it('may be a certificate', async () => {
       const user = await plugin({ clientCertificateData: 'CHAIN', clientKeyData: 'KEY' });
       const { certificate } = await user.credentials();
@@ -173,6 +186,13 @@ describe('credentials of a kubeconfig user', () => {
       const exec = { apiVersion: API, command: 'sh', args: ['-c', 'echo please log in >&2; exit 3'], env: {} };
       const user = authenticator({ authorization: { type: 'exec', exec } });
       expect(await failure(user)).to.equal('unauthenticated: the credential plugin sh failed: please log in');
+    });
+
+    it('that does not come to an end is given up, with what it has started holding on', async () => {
+      const exec = { apiVersion: API, command: 'sh', args: ['-c', 'sleep 5 & wait'], env: {} };
+      const deps = { env: { PATH: process.env['PATH'] }, now: () => new Date(time), pluginLimit: milliseconds(50) };
+      const user = createAuthenticator({ name: 'me', impersonate: {}, authorization: { type: 'exec', exec } }, deps);
+      expect(await failure(user)).to.equal('unauthenticated: the credential plugin sh failed: no answer in 50ms');
     });
 
     it('that is not installed says how to', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createKubernetesClient } from '../../../../../src/io/kubernetes/client.ts';
+import { type Duration, seconds } from '../../../../../src/lib/duration.ts';
 import type { KubeObject } from '../../../../../src/model/object.ts';
 import { KubernetesStore } from '../../../../../src/sources/store/kubernetes/kubernetes-store.ts';
 import { kinds, WatchRecorder } from '../../../../contract/object-store.ts';
@@ -33,8 +34,18 @@ describe('watching an API server', () => {
     random = 0;
     reported = [];
     watch = undefined;
+    store = open();
+  });
+  afterEach(async () => {
+    await watch?.stop();
+    await store.close();
+    await api.stop();
+  });
+
+  function open(more: { readonly resync?: Duration } = {}): KubernetesStore {
     const sleep: FakeClock['sleep'] = (time, signal) => clock.sleep(time, signal);
-    store = new KubernetesStore({
+    return new KubernetesStore({
+      ...more,
       client: createKubernetesClient({
         access: { server: { url: api.url, insecure: false }, user: { name: 'me', impersonate: {} } },
         flag: '--orchconfig',
@@ -51,12 +62,7 @@ describe('watching an API server', () => {
       onProblem: (problems) =>
         reported.push(problems.map(({ path, message }) => `${path}: ${message}`.replaceAll(api.url, 'API'))),
     });
-  });
-  afterEach(async () => {
-    await watch?.stop();
-    await store.close();
-    await api.stop();
-  });
+  }
 
   function start(namespace?: string): WatchRecorder {
     watch = new WatchRecorder(store, kinds.service, namespace);
@@ -310,6 +316,67 @@ describe('watching an API server', () => {
     const pending = events.next();
     controller.abort();
     expect(await pending).to.have.property('done', true);
+  });
+
+  describe('with a resync interval', () => {
+    beforeEach(async () => {
+      await store.close();
+      store = open({ resync: seconds(60) });
+    });
+
+    it('lists everything again after it, and watches from there', async () => {
+      const recorder = start();
+      (await listCall()).answer(200, list(7, ['a']));
+      const first = await watchCall(7);
+      first.send(change('ADDED', 'b', 8)).end();
+      const second = await watchCall(8);
+      expect(await clock.sleeping()).to.equal(60_000);
+      await clock.wakeNext();
+      await second.closed;
+      (await listCall()).answer(200, list(50, ['a', 'missed']));
+      await watchCall(50);
+      expect(recorder.told()).to.deep.equal(['listed foo/a', 'added foo/b', 'listed foo/a foo/missed']);
+      expect(await clock.sleeping(), 'and so on').to.equal(60_000);
+      expect(reported).to.deep.equal([]);
+    });
+
+    it('keeps what it knows when the list fails', async () => {
+      const recorder = start();
+      (await listCall()).answer(200, list(7, ['a']));
+      await watchCall(7);
+      await clock.wakeNext();
+      (await listCall()).answer(500, failed(500, 'no'));
+      await clock.wakeNext();
+      expect(reported).to.deep.equal([['services: cannot list services: no']]);
+      (await listCall()).answer(200, list(9, ['b']));
+      (await watchCall(9)).send(change('ADDED', 'c', 10));
+      await seen(recorder, 3);
+      expect(recorder.told()).to.deep.equal(['listed foo/a', 'listed foo/b', 'added foo/c']);
+      expect(reported.at(-1)).to.deep.equal([]);
+    });
+
+    it('does not list all kinds at once', async () => {
+      random = 0.5;
+      start();
+      (await listCall()).answer(200, list(7, []));
+      await watchCall(7);
+      expect(await clock.sleeping()).to.equal(63_000);
+    });
+
+    it('leaves no timer behind', async () => {
+      const recorder = start();
+      (await listCall()).answer(200, list(7, []));
+      (await watchCall(7)).send(bookmark(8)).end();
+      await watchCall(8);
+      await recorder.stop();
+      await store.close();
+      let sleeping = false;
+      void clock.sleeping().then(() => {
+        sleeping = true;
+      });
+      await new Promise(setImmediate);
+      expect(sleeping).to.equal(false);
+    });
   });
 
   it('hangs up when its consumer goes', async () => {
