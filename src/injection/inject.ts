@@ -92,8 +92,17 @@ function checkedSettings(pod: PodManifest, context: InjectionContext, title: str
       problems.push({ path: `container ${container.name}`, message });
     }
   }
-  if (problems.length === 0) return settings;
+  if (problems.length === 0) return { ...settings, nativeSidecar: nativeSidecarFor(pod, settings) };
   throw new MeshError('invalid', `${title}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`);
+}
+
+/**
+ * A pod with a native sidecar shows that the cluster has them. The proxy must be one too, and first, for that one to have it: for its
+ * connections, and for the probes that the proxy answers in its place.
+ */
+function nativeSidecarFor(pod: PodManifest, { nativeSidecar }: Settings): string {
+  if (nativeSidecar !== 'auto') return nativeSidecar;
+  return String((pod.spec.initContainers ?? []).some(isNativeSidecar));
 }
 
 function securityFieldOf(owner: PodSpec | NamedItem, field: 'runAsUser' | 'runAsGroup'): unknown {

@@ -61,8 +61,8 @@ const SETTINGS = {
   // Tells the proxy's own connections where it has no user of its own, as in a user namespace that has only one.
   proxyMark: spec('none', '', firewallMark),
   mergeMetrics: spec('sidecar', 'true', oneOf(['true', 'false'])),
-  // Kubernetes before 1.28 refuses or ignores such containers, so that nobody gets one unasked.
-  nativeSidecar: spec('sidecar', 'false', oneOf(['true', 'false'])),
+  // Kubernetes before 1.28 refuses or ignores such containers. `auto`: where the pod has one of its own, which shows that they work.
+  nativeSidecar: spec('sidecar', 'auto', oneOf(['true', 'false', 'auto'])),
 } satisfies Record<string, SettingSpec>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -1,5 +1,5 @@
 /** What others ask of the application directly, and the sidecar's status port answers in its place: probes and statistics. */
-import { type MovedProbes, moveProbes, restoreProbes } from './app-probes.ts';
+import { type MovedHandlers, moveHandlers, restoreHandlers } from './app-probes.ts';
 import { type MovedScrape, moveScrape, restoreScrape } from './app-scrape.ts';
 import type { SidecarOverlay } from './overlay.ts';
 import { annotationsOf, type NamedItem, type PodManifest } from './pod.ts';
@@ -31,14 +31,15 @@ export function moveToStatusPort(pod: PodManifest, lists: SidecarOverlay['lists'
   if (list === undefined || proxy === undefined || port === 0) return { pod, lists };
   // A native sidecar of the pod's own is asked before an ordinary container could answer for it.
   const runners = list === 'containers' ? (['containers'] as const) : PROXY_LISTS;
-  const probes = settings.rewriteAppHTTPProbers === 'true' ? moveProbes(pod.spec, runners, port) : { spec: pod.spec, moved: {} };
+  const probes =
+    settings.rewriteAppHTTPProbers === 'true' ? moveHandlers(pod.spec, runners, port) : { spec: pod.spec, moved: {} };
   const scrape =
     settings.mergeMetrics === 'true'
       ? moveScrape(annotationsOf(pod), port)
       : { annotations: annotationsOf(pod), moved: undefined };
   const variables = [
-    ...(Object.keys(probes.moved).length === 0 ? [] : [{ name: PROBES_VARIABLE, value: JSON.stringify(probes.moved) }]),
-    ...(scrape.moved === undefined ? [] : [{ name: SCRAPE_VARIABLE, value: JSON.stringify(scrape.moved) }]),
+    ...(Object.keys(probes.moved).length === 0 ? [] : [{ name: PROBES_VARIABLE, value: plainJson(probes.moved) }]),
+    ...(scrape.moved === undefined ? [] : [{ name: SCRAPE_VARIABLE, value: plainJson(scrape.moved) }]),
   ];
   const told = { ...proxy, env: [...environmentOf(proxy), ...variables] };
   return {
@@ -60,8 +61,14 @@ export function restoreFromStatusPort(pod: PodManifest): PodManifest {
   return {
     ...pod,
     metadata: { ...pod.metadata, annotations },
-    spec: isMovedProbes(probes) ? restoreProbes(pod.spec, probes) : pod.spec,
+    spec: isMovedProbes(probes) ? restoreHandlers(pod.spec, probes) : pod.spec,
   };
+}
+
+/** In ASCII and without dollar signs: the kubelet would take `$(NAME)` for a reference to another variable. */
+function plainJson(value: unknown): string {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(/[^\x20-\x7e]|\$/g, escaped);
 }
 
 const isProxy = ({ name }: NamedItem): boolean => name === PROXY;
@@ -90,7 +97,7 @@ function variableOf(container: NamedItem, name: string): unknown {
   }
 }
 
-const isMovedProbes = (value: unknown): value is MovedProbes => isRecord(value) && Object.values(value).every(isRecord);
+const isMovedProbes = (value: unknown): value is MovedHandlers => isRecord(value) && Object.values(value).every(isRecord);
 
 const isMovedScrape = (value: unknown): value is MovedScrape =>
   isRecord(value) && typeof value['port'] === 'number' && typeof value['path'] === 'string';

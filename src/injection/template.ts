@@ -88,17 +88,48 @@ function attempt<T>(work: () => T): T {
   }
 }
 
-function substitute(node: unknown, values: readonly unknown[]): unknown {
-  if (node instanceof Mark) return values[node.index];
-  if (typeof node === 'string') return fillIn(node, values);
-  if (Array.isArray(node)) return node.map((item) => substitute(item, values));
+/** Where in a pod a value stands, as far as the kubelet treats it differently there. */
+type Place = 'pod' | 'container' | 'environment' | 'expanded';
+
+/** https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/ */
+function placeOf(key: string, place: Place): Place {
+  switch (place) {
+    case 'pod':
+      return key === 'containers' || key === 'initContainers' ? 'container' : 'pod';
+    case 'container':
+      if (key === 'args' || key === 'command') return 'expanded';
+      // The commands of hooks are run as they are.
+      return key === 'env' ? 'environment' : key === 'lifecycle' ? 'pod' : 'container';
+    case 'environment':
+      return key === 'value' ? 'expanded' : 'environment';
+    case 'expanded':
+      return 'expanded';
+  }
+}
+
+function substitute(node: unknown, values: readonly unknown[], place: Place = 'pod'): unknown {
+  if (node instanceof Mark) return literal(values[node.index], place);
+  if (typeof node === 'string') return fillIn(node, values, place);
+  if (Array.isArray(node)) return node.map((item) => substitute(item, values, place));
   if (!isRecord(node)) return node;
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [fillIn(key, values), substitute(value, values)]));
+  const fields = Object.entries(node).map(([key, value]) => [
+    fillIn(key, values, 'pod'),
+    substitute(value, values, placeOf(key, place)),
+  ]);
+  return Object.fromEntries(fields);
+}
+
+/** A dollar sign of a value is one, and begins no reference to a variable of the container, some of which may be secrets. */
+function literal(value: unknown, place: Place): unknown {
+  if (place !== 'expanded') return value;
+  if (typeof value === 'string') return value.replaceAll('$', '$$$$');
+  return Array.isArray(value) ? value.map((item) => literal(item, place)) : value;
 }
 
 /** One pass: a value that itself looks like a mark stays as it is. */
-function fillIn(text: string, values: readonly unknown[]): string {
-  return text.includes('\uE000') ? text.replace(MARK, (_, index) => asText(values[Number(index)])) : text;
+function fillIn(text: string, values: readonly unknown[], place: Place): string {
+  if (!text.includes('\uE000')) return text;
+  return text.replace(MARK, (_, index) => asText(literal(values[Number(index)], place)));
 }
 
 function asText(value: unknown): string {

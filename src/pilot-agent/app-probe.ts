@@ -19,14 +19,18 @@ export type ProbeAction =
   | { readonly kind: 'grpc'; readonly port: number; readonly service: string };
 
 export interface AppProbe {
+  /** A hook of the container's lifecycle succeeds by any answer, and takes as long as the application does. */
+  readonly type: 'probe' | 'hook';
   readonly action: ProbeAction;
   readonly timeout: Duration;
 }
 
-/** Probes by the path that the status port serves each at. */
+/** Probes and lifecycle hooks by the path that the status port serves each at. */
 export type AppProbes = ReadonlyMap<string, AppProbe>;
 
-const PATH = /^\/app-health\/[a-z0-9]([a-z0-9-]*[a-z0-9])?\/(livez|readyz|startupz)$/;
+const NAME = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
+const PROBE_PATH = new RegExp(`^/app-health/${NAME}/(livez|readyz|startupz)$`);
+const HOOK_PATH = new RegExp(`^/app-lifecycle/${NAME}/(poststart|prestop)$`);
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const REQUEST_TARGET = /^\/[\x21-\x7e]*$/;
@@ -34,8 +38,8 @@ const MAX_TIMEOUT_SECONDS = 3600;
 const ACTIONS = ['httpGet', 'tcpSocket', 'grpc'] as const;
 
 /**
- * Reads the probes that injection moved to the status port: a JSON object from path to what was a probe in the pod's
- * manifest, ports being numbers. Every problem has its path.
+ * Reads the probes and lifecycle hooks that injection moved to the status port: a JSON object from path to what it was in the
+ * pod's manifest, ports being numbers. Every problem has its path.
  */
 export function parseAppProbes(text: string): Parsed<AppProbes> {
   const problems: Problem[] = [];
@@ -45,22 +49,23 @@ export function parseAppProbes(text: string): Parsed<AppProbes> {
   const fields = new Fields(value, '', problems);
   const probes = new Map<string, AppProbe>();
   for (const path of Object.keys(typeof value === 'object' && value !== null ? value : {})) {
-    if (!PATH.test(path)) problems.push({ path, message: 'is not a path such as /app-health/web/readyz' });
-    const probe = parseProbe(fields.object(path));
+    const isHook = HOOK_PATH.test(path);
+    if (!isHook && !PROBE_PATH.test(path)) problems.push({ path, message: 'is not a path such as /app-health/web/readyz' });
+    const probe = parseProbe(isHook ? 'hook' : 'probe', fields.object(path));
     if (probe !== undefined) probes.set(path, probe);
   }
   return problems.length === 0 ? { ok: true, value: probes } : { ok: false, problems };
 }
 
-function parseProbe(fields: Fields): AppProbe | undefined {
+function parseProbe(type: AppProbe['type'], fields: Fields): AppProbe | undefined {
   const kinds = ACTIONS.filter((kind) => fields.has(kind));
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1) {
     fields.refuse('httpGet', `exactly one of ${ACTIONS.join(', ')} is needed`);
     return undefined;
   }
-  const timeout = fields.wholeNumber('timeoutSeconds', 1, MAX_TIMEOUT_SECONDS) ?? 1;
-  return { action: parseAction(kind, fields.object(kind)), timeout: seconds(timeout) };
+  const timeout = fields.wholeNumber('timeoutSeconds', 1, MAX_TIMEOUT_SECONDS) ?? (type === 'hook' ? MAX_TIMEOUT_SECONDS : 1);
+  return { type, action: parseAction(kind, fields.object(kind)), timeout: seconds(timeout) };
 }
 
 function parseAction(kind: (typeof ACTIONS)[number], fields: Fields): ProbeAction {

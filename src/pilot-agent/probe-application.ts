@@ -4,9 +4,10 @@ import type { AppProbe, ProbeAction } from './app-probe.ts';
 import { requestApplication } from './app-request.ts';
 import { checkGrpcHealth } from './grpc-health-check.ts';
 
-/** What the kubelet is told: a status from 200 to 399 is a success to it. */
+/** What the kubelet is told: a status from 200 to 399 is a success of a probe to it, and any status one of a lifecycle hook. */
 export interface ProbeAnswer {
-  readonly status: number;
+  /** `none`: the application did not answer a hook, so that the kubelet must not have an answer either. */
+  readonly status: number | 'none';
   readonly text: string;
 }
 
@@ -16,8 +17,12 @@ const MAX_BODY_BYTES = 1024;
 /** As the kubelet's. */
 const MAX_REDIRECTS = 10;
 
-/** Makes one attempt of an application's probe, as the kubelet would have. @param address of the pod */
-export async function probeApplication({ action, timeout }: AppProbe, address: string, gone: AbortSignal): Promise<ProbeAnswer> {
+/** Makes one attempt of an application's probe, or calls its hook, as the kubelet would have. @param address of the pod */
+export async function probeApplication(
+  { type, action, timeout }: AppProbe,
+  address: string,
+  gone: AbortSignal,
+): Promise<ProbeAnswer> {
   const signal = AbortSignal.any([gone, AbortSignal.timeout(timeout)]);
   try {
     switch (action.kind) {
@@ -34,7 +39,7 @@ export async function probeApplication({ action, timeout }: AppProbe, address: s
     const late = signal.aborted && !gone.aborted;
     const reason = late ? 'does not answer in time' : `does not answer: ${MeshError.from(thrown).message}`;
     const text = thrown instanceof MeshError && !late ? thrown.message : `the application's port ${action.port} ${reason}`;
-    return { status: UNHEALTHY, text };
+    return { status: type === 'hook' ? 'none' : UNHEALTHY, text };
   }
 }
 

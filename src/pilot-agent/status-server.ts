@@ -4,6 +4,7 @@ import type { Logger } from '../io/log/logger.ts';
 import type { LogScopes } from '../io/log/scopes.ts';
 import { scopesPage } from '../io/log/scopes-page.ts';
 import { isLoopback } from '../lib/address.ts';
+import { MeshError } from '../lib/errors.ts';
 import type { ProbeAnswer } from './probe-application.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -13,7 +14,7 @@ export interface StatusSource {
   metrics(): Promise<string>;
   /** Those of the proxy, the application and the agent, as one text. */
   allMetrics(): Promise<string>;
-  /** One attempt of the application's probe that is served at a path; undefined: there is none. */
+  /** One attempt of the application's probe or hook that is served at a path; undefined: there is none. */
   probe(path: string, gone: AbortSignal): Promise<ProbeAnswer> | undefined;
   /** Of the agent's log. */
   readonly scopes: LogScopes;
@@ -22,7 +23,7 @@ export interface StatusSource {
 }
 
 const NOT_FOUND =
-  'there are /healthz/ready, /healthz/live, /metrics, /stats/prometheus, the probes that injection moved to /app-health/ and, from loopback, /scopez and, by POST, /quitquitquit';
+  'there are /healthz/ready, /healthz/live, /metrics, /stats/prometheus, the probes and hooks that injection moved to /app-health/ and /app-lifecycle/ and, from loopback, /scopez and, by POST, /quitquitquit';
 
 /** The status port: what the kubelet and Prometheus ask the sidecar. */
 export function createStatusServer(source: StatusSource, logger: Logger): HttpServer {
@@ -56,7 +57,7 @@ export function createStatusServer(source: StatusSource, logger: Logger): HttpSe
           return quit(request, source);
         default:
           if (/^\/scopez(\/|$)/.test(request.path)) return logScopes(request, source);
-          return applicationProbe(request, source);
+          return applicationProbe(request, source, logger);
       }
     },
   });
@@ -69,12 +70,19 @@ function logScopes(request: HttpRequest, source: StatusSource): Promise<HttpResp
   return scopesPage(source.scopes, request) ?? text(404, NOT_FOUND);
 }
 
-async function applicationProbe(request: HttpRequest, source: StatusSource): Promise<HttpResponse> {
+async function applicationProbe(request: HttpRequest, source: StatusSource, logger: Logger): Promise<HttpResponse> {
   const asked = request.method === 'GET' ? source.probe(request.path, request.signal) : undefined;
   if (asked === undefined) return text(404, NOT_FOUND);
   const answer = await asked;
-  return text(answer.status, answer.text);
+  if (answer.status !== 'none') return text(answer.status, answer.text);
+  logger.warn("a lifecycle hook of the application's failed", { path: request.path, reason: answer.text });
+  return { status: 200, body: CUT };
 }
+
+/** A body that breaks the connection off before anything is answered. */
+const CUT: AsyncIterable<string> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new MeshError('unavailable', 'the application does not answer')) }),
+};
 
 const statistics = (body: string): HttpResponse => ({
   status: 200,

@@ -1,14 +1,38 @@
 /** Whoever may create a pod must not be able to change more of its sidecar than the annotations allow. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { PodNamespace } from '../../../src/injection/decision.ts';
 import { injectPod } from '../../../src/injection/inject.ts';
-import type { PodManifest } from '../../../src/injection/pod.ts';
+import type { NamedItem, PodManifest } from '../../../src/injection/pod.ts';
 import { annotationOf, SETTING_NAMES, type Settings } from '../../../src/injection/settings.ts';
 import { compileTemplate } from '../../../src/injection/template.ts';
 import { DEFAULT_MESH_CONFIG } from '../../../src/model/mesh-config.ts';
 import { fakeInjection, injectionConfig, requireInjected } from '../../fakes/injection.ts';
 
 const CONTEXT = fakeInjection();
+/** As people write them, with every kind of YAML's texts. */
+const OWN_TEMPLATE = `
+containers:
+- name: own-proxy
+  image: own/proxy
+  args: [{{ pod.name }}, "--of={{ pod.namespace }}", '{{ pod.serviceAccountName }}']
+  command:
+  - proxy
+  - {{ pod.defaultContainer }}
+  env:
+  {%- for label in pod.labels %}
+  - name: LABEL_{{ label[0] }}
+    value: {{ label[1] }}
+  {%- endfor %}
+volumes:
+- {name: own, hostPath: {path: "/pods/{{ pod.labels.app }}"}}
+annotations:
+  {%- for annotation in pod.annotations %}
+  block: |
+    {{ annotation[1] }}
+  single: 'it''s {{ annotation[1] }}'
+  {%- endfor %}
+`;
 const TEMPLATE = compileTemplate(injectionConfig().template);
 
 /** What breaks out of YAML, JSON, Liquid, JSON pointers or objects where values are pasted. */
@@ -39,6 +63,7 @@ const HOSTILE = [
 ];
 const TEXT = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...HOSTILE, 'constructor', '\u2028'));
 
+/** Every text of a pod that whoever may create pods chooses. */
 interface Parts {
   readonly app: string;
   readonly label: string;
@@ -49,6 +74,10 @@ interface Parts {
   readonly serviceAccountName: string;
   readonly image: string;
   readonly container: string;
+  readonly variable: string;
+  readonly command: string;
+  readonly service: string;
+  readonly header: string;
 }
 
 const PLAIN: Parts = {
@@ -61,48 +90,123 @@ const PLAIN: Parts = {
   serviceAccountName: 'account',
   image: 'image',
   container: 'the-container',
+  variable: 'variable',
+  command: 'command',
+  service: 'the-service',
+  header: 'the-header',
 };
 
-function injected(parts: Parts): PodManifest {
-  const { app, label, annotation, name, generateName, namespace, serviceAccountName, image, container } = parts;
-  const pod = {
+const PARTS: fc.Arbitrary<Parts> = fc.record({
+  app: TEXT,
+  label: TEXT,
+  annotation: TEXT,
+  name: TEXT,
+  generateName: TEXT,
+  namespace: TEXT.filter((text) => !text.startsWith('kube-')),
+  serviceAccountName: TEXT,
+  image: TEXT,
+  container: TEXT.filter((text) => text !== 'mesh-proxy' && text !== 'mesh-init'),
+  variable: TEXT,
+  command: TEXT,
+  service: TEXT,
+  // Of the others no request can be made, so that their probes stay; status-port.test.ts shows that.
+  header: fc.string({ unit: fc.constantFrom(...'"\'{}[]$(),:#%&* \\a') }),
+});
+
+function manifestOf(parts: Parts) {
+  const { app, label, annotation, name, generateName, serviceAccountName, image, container } = parts;
+  const ownEnv = [{ name: parts.variable, value: parts.variable }];
+  const probes = {
+    livenessProbe: { grpc: { port: 9000, service: parts.service } },
+    readinessProbe: { httpGet: { port: 9000, httpHeaders: [{ name: 'a', value: parts.header }] } },
+  };
+  return {
     metadata: {
       name,
       generateName,
       labels: { ...Object.fromEntries([[label, label]]), app },
       annotations: Object.fromEntries([[`x${annotation}`, annotation]]),
     },
-    spec: { serviceAccountName, containers: [{ name: container, image, livenessProbe: { tcpSocket: { port: 9000 } } }] },
+    spec: {
+      serviceAccountName,
+      containers: [{ name: container, image, command: [parts.command], env: ownEnv, ...probes }],
+    },
   };
-  return requireInjected(injectPod(pod, { name: namespace, chosen: { by: 'caller' } }, CONTEXT)).pod;
+}
+
+function injected(parts: Parts, context = CONTEXT): PodManifest {
+  const namespace: PodNamespace = { name: parts.namespace, chosen: { by: 'caller' } };
+  return requireInjected(injectPod(manifestOf(parts), namespace, context)).pod;
 }
 
 /** Everything that injection added: all but the pod's own container, and of the metadata what is not the pod's. */
 function addedTo(pod: PodManifest, { annotation }: Parts): unknown {
   const { [`x${annotation}`]: _own, ...annotations } = pod.metadata?.annotations ?? {};
   const { containers, serviceAccountName: _account, ...spec } = pod.spec;
-  return { annotations, spec, containers: containers.slice(0, -1) };
+  return { annotations, spec, containers: containers.slice(0, -1).map(withReadEnv) };
+}
+
+/** The container with what its variables say in JSON read; all that it says is in plain characters. */
+function withReadEnv(container: NamedItem): unknown {
+  const env = container['env'] as readonly { readonly value?: string }[];
+  const read = env.map((variable) => {
+    if (!variable.value?.startsWith('{')) return variable;
+    expect(variable.value).to.match(/^[\x20-\x23\x25-\x7e]*$/);
+    return { ...variable, value: JSON.parse(variable.value) };
+  });
+  return { ...container, env: read };
 }
 
 describe('what is added to a pod', () => {
-  it('differs by two values only, whatever the texts of the pod are', () => {
+  it('differs by values in their places only, whatever the texts of the pod are', () => {
     const plain = addedTo(injected(PLAIN), PLAIN);
-    const others = {
-      app: TEXT,
-      label: TEXT,
-      annotation: TEXT,
-      name: TEXT,
-      generateName: TEXT,
-      serviceAccountName: TEXT,
-      image: TEXT,
-    };
-    const container = TEXT.filter((text) => text !== 'mesh-proxy' && text !== 'mesh-init');
-    const namespace = TEXT.filter((text) => !text.startsWith('kube-'));
     fc.assert(
-      fc.property(fc.record({ ...others, container, namespace }), (parts) => {
-        const { app } = parts;
-        expect(addedTo(injected(parts), parts)).to.deep.equal(
-          replaced(plain, { 'the-app': app === '' ? 'mesh-proxy' : app, 'the-container': parts.container }),
+      fc.property(PARTS, (parts) => {
+        const { container, service, header } = parts;
+        const app = parts.app === '' ? 'mesh-proxy' : parts.app.replaceAll('$', '$$$$');
+        const texts = { 'the-app': app, 'the-container': container, 'the-service': service, 'the-header': header };
+        expect(addedTo(injected(parts), parts)).to.deep.equal(replaced(plain, texts));
+      }),
+    );
+  });
+
+  it('leaves the rest of the pod as it was, whatever its texts are', () => {
+    fc.assert(
+      fc.property(PARTS, (parts) => {
+        const { metadata, spec } = injected(parts);
+        const own = manifestOf(parts);
+        const { livenessProbe: _live, readinessProbe: _ready, ...container } = own.spec.containers[0] ?? {};
+        expect(metadata).to.deep.include({ name: parts.name, generateName: parts.generateName, labels: own.metadata.labels });
+        expect(metadata?.annotations).to.include(own.metadata.annotations);
+        expect(spec.serviceAccountName).to.equal(parts.serviceAccountName);
+        expect(spec.containers.at(-1)).to.deep.include(container);
+      }),
+    );
+  });
+
+  it("has the shape of a user's own template, whatever the texts of the pod are", () => {
+    const context = fakeInjection({ template: OWN_TEMPLATE });
+    fc.assert(
+      fc.property(PARTS, (parts) => {
+        const { metadata, spec } = injected(parts, context);
+        const own = manifestOf(parts);
+        const { container, serviceAccountName, annotation, app } = parts;
+        const escaped = (text: string): string => text.replaceAll('$', '$$$$');
+        expect(spec.containers).to.deep.equal([
+          {
+            name: 'own-proxy',
+            image: 'own/proxy',
+            args: [escaped(parts.name), `--of=${escaped(parts.namespace)}`, escaped(serviceAccountName)],
+            command: ['proxy', escaped(container)],
+            env: Object.entries(own.metadata.labels).map(([name, value]) => ({ name: `LABEL_${name}`, value: escaped(value) })),
+          },
+          ...own.spec.containers,
+        ]);
+        expect(spec.volumes).to.deep.equal([{ name: 'own', hostPath: { path: `/pods/${app}` } }]);
+        expect(spec.initContainers).to.equal(undefined);
+        expect(metadata?.annotations).to.deep.include({ block: `${annotation}\n`, single: `it's ${annotation}` });
+        expect(Object.keys(metadata?.annotations ?? {}).toSorted()).to.deep.equal(
+          ['block', 'single', 'sidecar.mesh.io/status', `x${annotation}`].toSorted(),
         );
       }),
     );

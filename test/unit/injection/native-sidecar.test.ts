@@ -6,6 +6,7 @@ import { fakeInjection, IN_MESH, requireInjected } from '../../fakes/injection.t
 
 const ANNOTATION = 'sidecar.mesh.io/nativeSidecar';
 const NATIVE = fakeInjection({ values: { ...DEFAULT_SETTINGS, nativeSidecar: 'true' } });
+const ORDINARY = fakeInjection({ values: { ...DEFAULT_SETTINGS, nativeSidecar: 'false' } });
 const PROBE = { tcpSocket: { port: 9000 } };
 
 const pod = (annotations: Record<string, string> = {}) => ({
@@ -43,7 +44,7 @@ describe('a proxy as native sidecar', () => {
 
   it('is the same container otherwise', () => {
     const { restartPolicy: _, startupProbe: __, env: ___, ...native } = proxyOf(inject(pod()).pod);
-    const { env: ____, ...ordinary } = proxyOf(inject(pod(), fakeInjection()).pod);
+    const { env: ____, ...ordinary } = proxyOf(inject(pod({ [ANNOTATION]: 'false' }), fakeInjection()).pod);
     expect(native).to.deep.equal(ordinary);
   });
 
@@ -52,8 +53,11 @@ describe('a proxy as native sidecar', () => {
     expect(names(inject(pod({ [ANNOTATION]: 'false' })).pod.spec.containers)).to.deep.equal(['mesh-proxy', 'app']);
   });
 
-  it('is nothing that a pod gets unasked', () => {
-    expect(names(inject(pod(), fakeInjection()).pod.spec.containers)).to.deep.equal(['mesh-proxy', 'app']);
+  it('is what a pod gets unasked only if it has one of its own, which shows that the cluster knows them', () => {
+    expect(names(inject(pod(), fakeInjection()).pod.spec.initContainers).slice(0, 2)).to.deep.equal(['mesh-init', 'mesh-proxy']);
+    const { metadata, spec } = pod();
+    const withoutOwn = { metadata, spec: { ...spec, initContainers: spec.initContainers.slice(0, 1) } };
+    expect(names(inject(withoutOwn, fakeInjection()).pod.spec.containers)).to.deep.equal(['mesh-proxy', 'app']);
   });
 
   it('answers probes for native sidecars of the pod’s own, which an ordinary proxy could not do in time', () => {
@@ -61,7 +65,7 @@ describe('a proxy as native sidecar', () => {
     const native = inject(pod()).pod;
     expect(probeOf(native)).to.deep.equal({ httpGet: { path: '/app-health/logs/livez', port: 15020 } });
     expect(JSON.stringify(proxyOf(native)?.['env'])).to.contain('/app-health/logs/livez');
-    expect(probeOf(inject(pod(), fakeInjection()).pod)).to.deep.equal(PROBE);
+    expect(probeOf(inject(pod({ [ANNOTATION]: 'false' })).pod)).to.deep.equal(PROBE);
   });
 
   it('is not added twice', () => {
@@ -70,9 +74,9 @@ describe('a proxy as native sidecar', () => {
   });
 
   it('takes the place of an ordinary one, and the other way round', () => {
-    const ordinary = inject(pod(), fakeInjection());
+    const ordinary = inject(pod(), ORDINARY);
     const native = inject(pod());
     expect(inject(ordinary.pod).pod).to.deep.equal(native.pod);
-    expect(inject(native.pod, fakeInjection()).pod).to.deep.equal(ordinary.pod);
+    expect(inject(native.pod, ORDINARY).pod).to.deep.equal(ordinary.pod);
   });
 });

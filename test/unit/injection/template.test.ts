@@ -45,6 +45,25 @@ describe('injection template', () => {
     );
   });
 
+  it('lets no value refer to a variable of its container, where the kubelet follows references', () => {
+    const container =
+      'args: [{{ v }}, "-x={{ v }}", $(POD_NAME)]\n  command: {{ l }}\n  env:\n  - name: A\n    value: "{{ v }}"\n  image: {{ v }}\n  lifecycle: {preStop: {exec: {command: [{{ v }}]}}}\n';
+    const template = compileTemplate(`containers:\n- name: a\n  ${container}annotations: {args: {{ v }}}\n`);
+    expect(template.render({ v: '$(TOKEN) $$', l: ['$(TOKEN)'] })).to.deep.equal({
+      containers: [
+        {
+          name: 'a',
+          args: ['$$(TOKEN) $$$$', '-x=$$(TOKEN) $$$$', '$(POD_NAME)'],
+          command: ['$$(TOKEN)'],
+          env: [{ name: 'A', value: '$$(TOKEN) $$$$' }],
+          image: '$(TOKEN) $$',
+          lifecycle: { preStop: { exec: { command: ['$(TOKEN) $$'] } } },
+        },
+      ],
+      annotations: { args: '$(TOKEN) $$' },
+    });
+  });
+
   it('gives a plain output the type of its value, and a quoted one a text', () => {
     const template = compileTemplate('a: {{ n }}\nb: "{{ n }}"\nc: {{ o }}\nd: "{{ o }}"');
     expect(template.render({ n: 5, o: { x: [1] } })).to.deep.equal({ a: 5, b: '5', c: { x: [1] }, d: '{"x":[1]}' });

@@ -21,15 +21,22 @@ describe('probes that injection moved', () => {
       [PATH]: { httpGet: { port: 8080, path: 'ok?x=1', httpHeaders: [{ name: 'Host', value: 'a' }] }, periodSeconds: 3 },
       '/app-health/web/livez': { tcpSocket: { port: 1 }, timeoutSeconds: 5 },
       '/app-health/db-2/startupz': { grpc: { port: 2 } },
+      '/app-lifecycle/web/prestop': { httpGet: { port: 8080 } },
     });
     const parsed = parseAppProbes(text);
     expect(parsed.ok && Object.fromEntries(parsed.value)).to.deep.equal({
       [PATH]: {
+        type: 'probe',
         action: { kind: 'httpGet', scheme: 'http', port: 8080, path: '/ok?x=1', headers: [['Host', 'a']] },
         timeout: 1000,
       },
-      '/app-health/web/livez': { action: { kind: 'tcpSocket', port: 1 }, timeout: 5000 },
-      '/app-health/db-2/startupz': { action: { kind: 'grpc', port: 2, service: '' }, timeout: 1000 },
+      '/app-health/web/livez': { type: 'probe', action: { kind: 'tcpSocket', port: 1 }, timeout: 5000 },
+      '/app-health/db-2/startupz': { type: 'probe', action: { kind: 'grpc', port: 2, service: '' }, timeout: 1000 },
+      '/app-lifecycle/web/prestop': {
+        type: 'hook',
+        action: { kind: 'httpGet', scheme: 'http', port: 8080, path: '/', headers: [] },
+        timeout: 3_600_000,
+      },
     });
   });
 
@@ -71,7 +78,7 @@ describe('a probe of the application', () => {
   };
   const serve = (listener: RequestListener): Promise<number> => listen(createServer(listener));
   const probe = (action: ProbeAction, timeout = seconds(5)): Promise<ProbeAnswer> =>
-    probeApplication({ action, timeout }, '127.0.0.1', gone.signal);
+    probeApplication({ type: 'probe', action, timeout }, '127.0.0.1', gone.signal);
   const http = (port: number, path = '/', headers: readonly (readonly [string, string])[] = []): ProbeAction => ({
     kind: 'httpGet',
     scheme: 'http',
@@ -116,6 +123,14 @@ describe('a probe of the application', () => {
       status: 503,
       text: "the application's port 1 does not answer: connect ECONNREFUSED 127.0.0.1:1",
     });
+  });
+
+  it('has no answer, as a lifecycle hook, where the application has none', async () => {
+    const hook = (port: number) =>
+      probeApplication({ type: 'hook', action: http(port), timeout: seconds(5) }, '127.0.0.1', gone.signal);
+    const port = await serve((_, response) => response.writeHead(500).end('no'));
+    expect(await hook(port)).to.deep.equal({ status: 500, text: 'no' });
+    expect((await hook(1)).status).to.equal('none');
   });
 
   it('is content with a connection where that is all that is asked', async () => {

@@ -27,7 +27,10 @@ describe('status port', () => {
       readiness: async () => readiness,
       metrics: () => metrics.print(),
       allMetrics: async () => 'merged 1\n',
-      probe: (path) => (path === '/app-health/web/readyz' ? Promise.resolve({ status: 418, text: 'a teapot' }) : undefined),
+      probe: (path) => {
+        if (path === '/app-lifecycle/web/prestop') return Promise.resolve({ status: 'none', text: 'gone' });
+        return path === '/app-health/web/readyz' ? Promise.resolve({ status: 418, text: 'a teapot' }) : undefined;
+      },
       scopes,
       quit: countQuit,
     };
@@ -81,6 +84,12 @@ describe('status port', () => {
     expect(await ask('GET', '/app-health/web/readyz')).to.equal('418 a teapot');
     expect(await ask('GET', '/app-health/web/livez')).to.match(/^404 there are \/healthz\/ready/);
     expect(await ask('POST', '/app-health/web/readyz')).to.match(/^404/);
+  });
+
+  it('breaks off the connection where the application does not answer a hook: any answer would be a success', async () => {
+    const failure = await ask('GET', '/app-lifecycle/web/prestop').catch((error: Error) => error);
+    expect(failure).to.be.an.instanceof(Error);
+    expect(logger.entries.map((entry: LogEntry) => entry.message)).to.include("a lifecycle hook of the application's failed");
   });
 
   it('does not end the sidecar for whoever comes from outside through the proxy', async () => {
