@@ -10,7 +10,7 @@ export type Token =
 
 const SPACE = /\s+/y;
 // Attributes have words with dashes in none of the manifests; `-` is subtraction, as in Go.
-const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+const NAME = /[$A-Za-z_][A-Za-z0-9_]*/y;
 const NUMBER = /0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\\n]|\\.)*"|`[^`]*`/y;
 const SIGN = /\|\||&&|==|!=|<=|>=|[<>!+\-*/%|()[\],.]/y;
