@@ -1,3 +1,4 @@
+import { compareText } from '../model/identity.ts';
 import { isHttp, isProxied, type Protocol } from '../model/protocol.ts';
 import type { Service, ServicePort } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -16,6 +17,15 @@ export interface Requirement {
 export interface WorkloadPort extends Requirement {
   readonly number: number;
   readonly http: boolean;
+  /** What the services that lead here say is spoken. Where it is `raw` the server may have to speak first. */
+  readonly spoken: 'http' | 'raw' | 'both';
+  /** The service ports of raw TCP that lead here, sorted; none leads to two ports of one workload. */
+  readonly raw: readonly RawServicePort[];
+}
+
+export interface RawServicePort {
+  readonly hostname: string;
+  readonly number: number;
 }
 
 export interface WorkloadAuthn {
@@ -26,6 +36,8 @@ export interface WorkloadAuthn {
 }
 
 interface ServedPort {
+  readonly hostname: string;
+  readonly servicePort: number;
   readonly protocol: Protocol;
   readonly decision: Decision;
 }
@@ -41,11 +53,14 @@ export function resolveWorkload(snapshot: Snapshot, workload: Workload): Workloa
     for (const port of service.ports.filter((candidate) => isProxied(candidate.protocol))) {
       const decision = resolveAuthn(snapshot, service, port, workload.labels);
       for (const number of targetPorts(snapshot, service, port, workload)) {
-        served.set(number, [...(served.get(number) ?? []), { protocol: port.protocol, decision }]);
+        const { hostname } = service;
+        const one = { hostname, servicePort: port.number, protocol: port.protocol, decision };
+        served.set(number, [...(served.get(number) ?? []), one]);
       }
     }
   }
-  const ports = [...served].sort(([a], [b]) => a - b).map(([number, all]) => combine(number, all));
+  const claimed = new Set<string>();
+  const ports = [...served].sort(([a], [b]) => a - b).map(([number, all]) => combine(number, all, claimed));
   return { ports, unnamed: resolveUnnamed(snapshot, workload.namespace) };
 }
 
@@ -72,16 +87,30 @@ function targetPorts(snapshot: Snapshot, service: Service, port: ServicePort, wo
  * Services that disagree on the protocol make it raw TCP, which carries both; unless tokens are to be checked, which only
  * works on requests.
  */
-function combine(number: number, served: readonly ServedPort[]): WorkloadPort {
+function combine(number: number, served: readonly ServedPort[], claimed: Set<string>): WorkloadPort {
   const decisions = served.map(({ decision }) => decision);
   const origins = originRules(decisions);
   const speaksHttp = served.map(({ protocol }) => isHttp(protocol));
   return {
     number,
     http: origins.length > 0 ? speaksHttp.includes(true) : !speaksHttp.includes(false),
+    spoken: !speaksHttp.includes(true) ? 'raw' : speaksHttp.includes(false) ? 'both' : 'http',
+    raw: rawServicePorts(served, claimed),
     mutualTls: decisions.some((decision) => decision.mutualTls === 'REQUIRED') ? 'REQUIRED' : 'OPTIONAL',
     origins,
   };
+}
+
+/** Where slices give one service port two ports of one workload, the lower one has it. */
+function rawServicePorts(served: readonly ServedPort[], claimed: Set<string>): readonly RawServicePort[] {
+  const ports: RawServicePort[] = [];
+  for (const { hostname, servicePort, protocol } of served) {
+    const name = `${hostname}:${servicePort}`;
+    if (isHttp(protocol) || claimed.has(name)) continue;
+    claimed.add(name);
+    ports.push({ hostname, number: servicePort });
+  }
+  return ports.sort((a, b) => compareText(a.hostname, b.hostname) || a.number - b.number);
 }
 
 /** The rules without repetition: services that one policy covers share its list of origins. */

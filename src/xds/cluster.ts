@@ -120,9 +120,12 @@ const FROM_PROXY: BindConfig = {
   localAddressSelector: undefined,
 };
 
-/** Leads to the application's own port, at the address the client asked for. */
+/** Leads to the application's own port, at the address the client asked for: the mesh may have come by the proxy's port. */
 export function buildInboundCluster(mesh: MeshConfig, port: number): Cluster {
-  return originalDestination(mesh, inboundCluster(port), true);
+  return Cluster.fromPartial({
+    ...originalDestination(mesh, inboundCluster(port), true),
+    lbConfig: { $case: 'originalDstLbConfig', originalDstLbConfig: { upstreamPortOverride: port } },
+  });
 }
 
 /** What is there whatever the services are. */

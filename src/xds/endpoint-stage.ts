@@ -1,5 +1,6 @@
 import { ClusterLoadAssignment } from '#gen/envoy/config/endpoint/v3/endpoint.ts';
 import type { ServiceEndpoints } from '../model/endpoints.ts';
+import type { MeshConfig } from '../model/mesh-config.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { distinctPorts } from './cluster-stage.ts';
@@ -8,6 +9,7 @@ import { buildLoadAssignment } from './endpoint.ts';
 import type { EncodedResource, ResourceSet } from './resource.ts';
 
 interface CachedService {
+  readonly mesh: MeshConfig;
   readonly endpoints: ServiceEndpoints;
   readonly resources: readonly EncodedResource[];
 }
@@ -22,16 +24,18 @@ export function createEndpointStage(encoder: Encoder): (snapshot: Snapshot) => R
     return encoder.resource(name, ClusterLoadAssignment.encode(assignment).finish(), last?.resources.get(name));
   };
 
-  const ofService = (service: Service, endpoints: ServiceEndpoints): readonly EncodedResource[] => {
+  const ofService = (mesh: MeshConfig, service: Service, endpoints: ServiceEndpoints): readonly EncodedResource[] => {
     const cached = byService.get(service);
-    if (cached?.endpoints === endpoints) return cached.resources;
-    const resources = distinctPorts(service).map((port) => encode(buildLoadAssignment(service, port, endpoints)));
-    byService.set(service, { endpoints, resources });
+    if (cached?.endpoints === endpoints && cached.mesh === mesh) return cached.resources;
+    const resources = distinctPorts(service).map((port) => encode(buildLoadAssignment(mesh, service, port, endpoints)));
+    byService.set(service, { mesh, endpoints, resources });
     return resources;
   };
 
   return (snapshot) => {
-    const resources = snapshot.services.flatMap((service) => ofService(service, snapshot.endpoints.get(service.hostname) ?? []));
+    const resources = snapshot.services.flatMap((service) =>
+      ofService(snapshot.mesh, service, snapshot.endpoints.get(service.hostname) ?? []),
+    );
     last = encoder.set(resources, last);
     return last;
   };

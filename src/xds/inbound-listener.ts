@@ -1,32 +1,22 @@
 import { TrafficDirection } from '#gen/envoy/config/core/v3/base.ts';
 import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { type Filter, FilterChain } from '#gen/envoy/config/listener/v3/listener_components.ts';
-import { seconds } from '../lib/duration.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
 import type { Requirement, WorkloadAuthn, WorkloadPort } from '../policy/workload-ports.ts';
 import { wildcard } from './address.ts';
-import { protoDuration } from './duration.ts';
 import { httpConnectionManager } from './filters/http-connection-manager.ts';
 import { buildJwtAuthn } from './filters/jwt-authn.ts';
 import { ORIGINAL_DST } from './filters/original-dst.ts';
 import { ROUTER } from './filters/router.ts';
 import { tcpProxy } from './filters/tcp-proxy.ts';
-import { TLS_INSPECTOR } from './filters/tls-inspector.ts';
+import { tlsInspector } from './filters/tls-inspector.ts';
+import { admissionChains, FIRST_BYTES } from './inbound-chains.ts';
 import { type JwtPlan, planJwt } from './jwt/plan.ts';
-import { BLACK_HOLE, INBOUND_PASSTHROUGH, inboundCluster, MESH_ALPN } from './names.ts';
+import { BLACK_HOLE, INBOUND_PASSTHROUGH, inboundCluster, serverName } from './names.ts';
 import type { Families } from './node.ts';
-import { serverTls } from './tls.ts';
 import { catchAllHost, directResponse, routesTo } from './virtual-host.ts';
 
 export const VIRTUAL_INBOUND = 'virtualInbound';
-
-/**
- * How long the TLS inspector waits for a client's first bytes; then the connection counts as plaintext. Mesh clients speak at
- * once, and so do most others. A plaintext client of a protocol in which the server speaks first (mysql, smtp) waits this
- * long, once per connection, and only where plaintext is accepted at all. The time is the same for every workload and
- * policy, so that a change of policy replaces filter chains and never the whole listener.
- */
-const FIRST_BYTES = protoDuration(seconds(2));
 
 /** What the inbound side of a workload is made from; `undefined` authentication: a workload not known yet, nothing is open. */
 export interface InboundPlan {
@@ -37,21 +27,31 @@ export interface InboundPlan {
 /** Receives every connection to the workload and admits those that satisfy the policy of their port; others are reset. */
 export function buildInboundListener(mesh: MeshConfig, plan: InboundPlan, jwks: ReadonlyMap<string, string>): Listener {
   const { authn, families } = plan;
-  const ports = authn?.ports ?? [];
+  const ports = (authn?.ports ?? []).filter((port) => !isOwnPort(mesh, port.number));
   return Listener.fromPartial({
     name: VIRTUAL_INBOUND,
     ...wildcard(families, mesh.proxyInboundListenPort),
     trafficDirection: TrafficDirection.INBOUND,
-    listenerFilters: [ORIGINAL_DST, TLS_INSPECTOR],
+    listenerFilters: [ORIGINAL_DST, tlsInspector(ports.filter(isOpaque).map(({ number }) => number))],
     listenerFiltersTimeout: FIRST_BYTES,
     continueOnListenerFiltersTimeout: true,
     filterChains: [
       ...ownPorts(mesh),
-      ...ports.filter((port) => !isOwnPort(mesh, port.number)).flatMap((port) => portChains(mesh, port, jwks)),
+      ...ports.flatMap((port) => portChains(mesh, port, jwks)),
       ...(authn === undefined ? [] : unnamedChains(mesh, authn.unnamed)),
     ],
   });
 }
+
+/**
+ * Plaintext is taken, and no service says that requests are read there: nothing is known of who speaks first. Where only the mesh is admitted
+ * the first bytes are read, so that whoever else comes is reset with them unread.
+ */
+const isOpaque = ({ spoken, mutualTls, origins }: WorkloadPort): boolean =>
+  spoken === 'raw' && mutualTls === 'OPTIONAL' && !isRefused(origins);
+
+/** Tokens travel in requests: raw TCP cannot satisfy what requires one, whatever keys there are. */
+const isRefused = (origins: Requirement['origins']): boolean => planJwt(origins, new Map()).mandatory;
 
 const isOwnPort = (mesh: MeshConfig, port: number): boolean => [mesh.proxyListenPort, mesh.proxyInboundListenPort].includes(port);
 
@@ -67,30 +67,23 @@ function ownPorts(mesh: MeshConfig): FilterChain[] {
   );
 }
 
-interface Admission {
-  readonly name: string;
-  readonly mutualTls: Requirement['mutualTls'];
-  /** Filters behind the admission, for mesh mutual TLS and for plaintext alike. */
-  readonly filter: Filter;
-  readonly http: boolean;
-  /** For an application's own TLS, which nothing can be checked in; `undefined`: not admitted. */
-  readonly opaque: Filter | undefined;
-  /** `undefined`: every port that has no chain of its own. */
-  readonly port: number | undefined;
-}
-
 function portChains(mesh: MeshConfig, port: WorkloadPort, jwks: ReadonlyMap<string, string>): FilterChain[] {
-  const { number } = port;
+  const { number, mutualTls } = port;
   const statPrefix = `inbound_${number}`;
   const raw = tcpProxy(mesh, statPrefix, inboundCluster(number));
   const plan = planJwt(port.origins, jwks);
-  if (!port.http) {
-    // Tokens travel in requests, and here are none: what requires one cannot be satisfied.
-    return plan.mandatory ? [] : chains(mesh, { ...port, name: String(number), filter: raw, opaque: raw, port: number });
+  const common = {
+    name: String(number),
+    mutualTls,
+    arrival: isOpaque(port) ? 'opaque' : 'inspected',
+    port: number,
+    serverNames: port.raw.map((service) => serverName(service, service.number)),
+  } as const;
+  if (port.http) {
+    const opaque = plan.type === 'none' ? raw : undefined;
+    return admissionChains(mesh, { ...common, filter: httpFilter(mesh, number, plan), opaque, http: true });
   }
-  const filter = httpFilter(mesh, number, plan);
-  const opaque = plan.type === 'none' ? raw : undefined;
-  return chains(mesh, { ...port, name: String(number), filter, opaque, port: number });
+  return isRefused(port.origins) ? [] : admissionChains(mesh, { ...common, filter: raw, opaque: raw, http: false });
 }
 
 /** HTTP filters of requests that reach the workload, in order. */
@@ -113,35 +106,16 @@ function httpFilter(mesh: MeshConfig, port: number, plan: JwtPlan): Filter {
 
 /** Ports that no service names; they are raw TCP, and what their namespace requires holds. */
 function unnamedChains(mesh: MeshConfig, requirement: Requirement): FilterChain[] {
-  if (planJwt(requirement.origins, new Map()).mandatory) return [];
+  if (isRefused(requirement.origins)) return [];
   const raw = tcpProxy(mesh, 'inbound_unnamed', INBOUND_PASSTHROUGH);
-  return chains(mesh, { ...requirement, name: 'unnamed', filter: raw, opaque: raw, http: false, port: undefined });
-}
-
-/**
- * The chains that admit connections to a port. Mutual TLS required: only the mesh's, and the lack of any other chain resets
- * the rest. Else plaintext too, and an application's own TLS, which the mesh's ALPN tells apart, is passed through.
- */
-function chains(mesh: MeshConfig, admission: Admission): FilterChain[] {
-  const { name, filter, opaque } = admission;
-  const destinationPort = admission.port;
-  const secure = FilterChain.fromPartial({
-    name: `${name}-mesh`,
-    filterChainMatch: { destinationPort, transportProtocol: 'tls', applicationProtocols: [MESH_ALPN] },
-    transportSocket: serverTls(mesh.trustDomain, admission.http),
-    filters: [filter],
+  return admissionChains(mesh, {
+    name: 'unnamed',
+    mutualTls: requirement.mutualTls,
+    arrival: 'inspected',
+    filter: raw,
+    opaque: raw,
+    http: false,
+    port: undefined,
+    serverNames: [],
   });
-  if (admission.mutualTls === 'REQUIRED') return [secure];
-  const plaintext = FilterChain.fromPartial({
-    name: `${name}-plaintext`,
-    filterChainMatch: { destinationPort, transportProtocol: 'raw_buffer' },
-    filters: [filter],
-  });
-  if (opaque === undefined) return [secure, plaintext];
-  const passedThrough = FilterChain.fromPartial({
-    name: `${name}-tls`,
-    filterChainMatch: { destinationPort, transportProtocol: 'tls' },
-    filters: [opaque],
-  });
-  return [secure, plaintext, passedThrough];
 }

@@ -5,7 +5,8 @@ export const outboundCluster = (service: Service, port: number): string => `outb
 export const inboundCluster = (port: number): string => `inbound|${port}||`;
 
 /** Server name that mesh mutual TLS carries; a gateway can tell port and host from it. */
-export const serverName = (service: Service, port: number): string => `outbound_.${port}_._.${service.hostname}`;
+export const serverName = (service: Pick<Service, 'hostname'>, port: number): string =>
+  `outbound_.${port}_._.${service.hostname}`;
 
 export const BLACK_HOLE = 'BlackHoleCluster';
 export const PASSTHROUGH = 'PassthroughCluster';

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bootstrap } from '#gen/envoy/config/bootstrap/v3/bootstrap.ts';
 import { Cluster } from '#gen/envoy/config/cluster/v3/cluster.ts';
 import type { TransportSocket } from '#gen/envoy/config/core/v3/base.ts';
-import type { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
+import { AdditionalAddress, type Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { Secret } from '#gen/envoy/extensions/transport_sockets/tls/v3/secret.ts';
 import {
   type CommonTlsContext,
@@ -23,15 +23,20 @@ import type { TestRoot } from './test-authority.ts';
 
 /**
  * One real Envoy with the configuration of a sidecar, on loopback and without redirection: its inbound listener takes the
- * address of the application's port, its outbound HTTP listener a port of its own, and keys come from files instead of the agent.
+ * address of the application's port beside its own, its outbound listener of the service a port of its own, and keys come from files
+ * instead of the agent.
  */
 export interface LoopbackProxy {
   /** Where a client outside the mesh would reach the application. */
   readonly inboundPort: number;
+  /** The proxy's own inbound port, where the mesh comes when raw TCP is spoken. */
+  readonly capturePort: number;
   /** Where an application of the mesh would send its requests. */
   readonly outboundPort: number;
   /** The requests that reached the application, as `METHOD path` with x-forwarded-client-cert. */
   readonly seen: readonly { readonly url: string; readonly clientCert: string | undefined }[];
+  /** Envoy's statistics whose name matches. */
+  stats(pattern: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -39,17 +44,24 @@ export interface LoopbackOptions {
   readonly root: TestRoot;
   /** Policies and configuration as YAML, for the service httpbin.foo with port 8000. */
   readonly policies: string;
+  /** A field of the mesh configuration. */
+  readonly mesh?: string;
   /** Name and protocol of its port. */
   readonly portName?: string;
+  /** Speaks as soon as somebody connects, and then says everything back; without it the application is an HTTP server. */
+  readonly greeting?: string;
 }
 
 /** Starts an application and its proxy. */
 export async function startLoopbackProxy(options: LoopbackOptions): Promise<LoopbackProxy> {
   const seen: { url: string; clientCert: string | undefined }[] = [];
-  const application = createServer((request, response) => {
+  const web = createServer((request, response) => {
     seen.push({ url: request.url ?? '', clientCert: request.headers['x-forwarded-client-cert'] as string | undefined });
     response.end('ok');
   });
+  const connections = new Set<Socket>();
+  const application = options.greeting === undefined ? web : greeter(options.greeting);
+  application.on('connection', (socket: Socket) => connections.add(socket.on('error', () => socket.destroy())));
   const applicationPort = await listen(application);
   const folder = mkdtempSync(join(tmpdir(), 'mesh-loopback-'));
   let envoy: ChildProcess | undefined;
@@ -59,34 +71,47 @@ export async function startLoopbackProxy(options: LoopbackOptions): Promise<Loop
       envoy.kill('SIGKILL');
       await gone;
     }
-    application.closeAllConnections();
+    for (const socket of connections) socket.destroy();
     application.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const [inboundPort = 0, outboundPort = 0, adminPort = 0] = await freePorts(3);
-    const bootstrap = await bootstrapFor(options, { applicationPort, inboundPort, outboundPort, adminPort });
+    const [inboundPort = 0, capturePort = 0, outboundPort = 0, adminPort = 0] = await freePorts(4);
+    const bootstrap = await bootstrapFor(options, { applicationPort, inboundPort, capturePort, outboundPort, adminPort });
     const file = join(folder, 'bootstrap.pb');
     writeFileSync(file, Bootstrap.encode(bootstrap).finish());
     const args = ['-c', file, '--use-dynamic-base-id', '--concurrency', '1', '--log-level', 'error'];
     envoy = spawn(envoyPath(process.env), args, { stdio: ['ignore', 'ignore', 'inherit'] });
     await untilReady(adminPort, envoy);
-    return { inboundPort, outboundPort, seen, close };
+    const stats = async (pattern: string): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${adminPort}/stats?filter=${encodeURIComponent(pattern)}`)).text();
+    return { inboundPort, capturePort, outboundPort, seen, stats, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+/** A server that speaks first, as those of mysql and smtp do. */
+function greeter(greeting: string): TcpServer {
+  return createTcpServer((socket) => {
+    socket.write(greeting);
+    socket.pipe(socket);
+  });
+}
+
 interface Ports {
   readonly applicationPort: number;
   readonly inboundPort: number;
+  readonly capturePort: number;
   readonly outboundPort: number;
   readonly adminPort: number;
 }
 
-async function bootstrapFor({ root, policies, portName = 'http' }: LoopbackOptions, ports: Ports): Promise<Bootstrap> {
-  const snapshot = snapshotOfManifests(manifests(portName, ports.inboundPort) + policies);
+async function bootstrapFor(options: LoopbackOptions, ports: Ports): Promise<Bootstrap> {
+  const { root, policies, portName = 'http', mesh = '' } = options;
+  const configuration = meshConfiguration(`proxyInboundListenPort: ${ports.capturePort}`, mesh);
+  const snapshot = snapshotOfManifests(manifests(portName, ports.inboundPort) + configuration + policies);
   const node = { id: 'sidecar~127.0.0.1~httpbin-1.foo~foo.svc.cluster.local', cluster: 'test', metadata: {} };
   const bootstrap = staticBootstrap(proxyResources(testTranslator(), snapshot, node));
   const { keyPem, chainPem } = await root.identity({ type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/httpbin' });
@@ -109,6 +134,16 @@ async function bootstrapFor({ root, policies, portName = 'http' }: LoopbackOptio
     },
   });
 }
+
+const meshConfiguration = (...fields: readonly string[]): string => `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: mesh, namespace: mesh-system}
+data:
+  mesh: |
+    ${fields.join('\n    ')}
+---
+`;
 
 const manifests = (portName: string, port: number): string => `
 apiVersion: v1
@@ -136,8 +171,11 @@ function onLoopback(listener: Listener, ports: Ports): Listener[] {
     ...chain,
     transportSocket: withFileSecrets(chain.transportSocket),
   }));
-  if (listener.name === 'virtualInbound')
-    return [{ ...listener, filterChains, address: tcpAddress('127.0.0.1', ports.inboundPort) }];
+  if (listener.name === 'virtualInbound') {
+    const own = AdditionalAddress.fromPartial({ address: tcpAddress('127.0.0.1', ports.capturePort) });
+    const address = tcpAddress('127.0.0.1', ports.inboundPort);
+    return [{ ...listener, filterChains, address, additionalAddresses: [own] }];
+  }
   if (listener.name === 'virtualOutbound') return [];
   return [{ ...listener, bindToPort: true, address: tcpAddress('127.0.0.1', ports.outboundPort) }];
 }
@@ -156,6 +194,7 @@ function withTarget(cluster: Cluster, { applicationPort }: Ports): Cluster {
     ...cluster,
     clusterDiscoveryType: { $case: 'type', type: 0 },
     lbPolicy: 0,
+    lbConfig: undefined,
     loadAssignment: { clusterName: cluster.name, endpoints: [{ lbEndpoints: [endpoint] }] },
   });
 }
@@ -190,7 +229,7 @@ function stripSources(context: CommonTlsContext | undefined): void {
   if (source !== undefined) source.sdsConfig = undefined;
 }
 
-async function listen(server: Server): Promise<number> {
+async function listen(server: TcpServer): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

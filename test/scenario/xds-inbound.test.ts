@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
+import { connect } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
-import { type LoopbackProxy, startLoopbackProxy } from '../harness/loopback-proxy.ts';
+import { type LoopbackOptions, type LoopbackProxy, startLoopbackProxy } from '../harness/loopback-proxy.ts';
 import { TestRoot } from '../harness/test-authority.ts';
 import { claims, jwksOf, rawToken, signToken, tokenKey } from '../harness/tokens.ts';
 
@@ -12,6 +14,14 @@ function curl(url: string, ...args: readonly string[]): Promise<{ status: string
     });
   });
 }
+
+/** A counter of Envoy's; 0 while it has not counted. */
+async function counted(proxy: LoopbackProxy | undefined, name: string): Promise<number> {
+  const text = await proxy?.stats(name);
+  return [...(text ?? '').matchAll(/: (\d+)$/gm)].reduce((sum, [, value]) => sum + Number(value), 0);
+}
+const waitedForFirstBytes = (proxy: LoopbackProxy | undefined) => counted(proxy, 'downstream_pre_cx_timeout');
+const handshakes = (proxy: LoopbackProxy | undefined) => counted(proxy, '^listener.*ssl.handshake');
 
 const policy = (spec: string): string => `
 apiVersion: authentication.mesh.io/v1alpha1
@@ -42,9 +52,8 @@ describe('a real Envoy with a translated configuration', () => {
     proxy = undefined;
   });
 
-  const start = async (spec: string, more: { portName?: string; policies?: string } = {}) => {
-    const policies = more.policies ?? (spec === '' ? '' : policy(spec));
-    proxy = await startLoopbackProxy({ root, policies, ...(more.portName === undefined ? {} : { portName: more.portName }) });
+  const start = async (spec: string, more: Pick<LoopbackOptions, 'portName' | 'mesh' | 'greeting'> = {}) => {
+    proxy = await startLoopbackProxy({ root, policies: spec === '' ? '' : policy(spec), ...more });
   };
   const direct = (path: string, ...args: readonly string[]) => curl(`http://127.0.0.1:${proxy?.inboundPort}${path}`, ...args);
   const viaMesh = (path: string, ...args: readonly string[]) =>
@@ -78,9 +87,7 @@ describe('a real Envoy with a translated configuration', () => {
   });
 
   it('obeys the mesh configuration', async () => {
-    const policies =
-      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mesh, namespace: mesh-system}\ndata: {mesh: "authPolicy: MUTUAL_TLS"}\n';
-    await start('', { policies });
+    await start('', { mesh: 'authPolicy: MUTUAL_TLS' });
     expect(await direct('/')).to.deep.equal(RESET);
     expect(await viaMesh('/')).to.deep.equal(OK);
   });
@@ -180,6 +187,63 @@ describe('a real Envoy with a translated configuration', () => {
       ['/x/..%2Fapi/x', '401'],
     ];
     for (const [path, status] of rows) expect((await direct(path, '--path-as-is')).status, path).to.equal(status);
+  });
+
+  describe('with a server that speaks first', () => {
+    const GREETING = '220 ready\n';
+    /** What a client hears that says nothing. */
+    const listenTo = (port: number | undefined): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect({ host: '127.0.0.1', port: port ?? 0 });
+        const finish = (heard: string) => {
+          socket.destroy();
+          resolve(heard);
+        };
+        socket.setTimeout(10_000, () => finish('silence'));
+        socket.on('data', (chunk) => finish(chunk.toString()));
+        socket.on('error', () => finish('reset'));
+        socket.on('close', () => finish('closed'));
+      });
+    /** The mesh's own TLS, as a client with a certificate but no proxy would speak it. */
+    const listenSecurely = async (port: number | undefined, servername: string): Promise<string> => {
+      const { keyPem, chainPem } = await root.identity({ type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/client' });
+      return new Promise((resolve) => {
+        const mesh = { key: keyPem, cert: chainPem, ca: root.pem, ALPNProtocols: ['mesh'], servername };
+        const socket = tlsConnect({ host: '127.0.0.1', port: port ?? 0, checkServerIdentity: () => undefined, ...mesh });
+        const finish = (heard: string) => {
+          socket.destroy();
+          resolve(heard);
+        };
+        socket.on('data', (chunk) => finish(chunk.toString()));
+        socket.on('error', () => finish('refused'));
+        socket.on('close', () => finish('closed'));
+      });
+    };
+    const NAME = 'outbound_.8000_._.httpbin.foo.svc.cluster.local';
+
+    for (const portName of ['mysql', 'tcp-mail', 'smtp']) {
+      it(`lets plaintext clients of a port named ${portName} hear it at once, and those of the mesh`, async () => {
+        await start('', { portName, greeting: GREETING });
+        expect(await listenTo(proxy?.inboundPort)).to.equal(GREETING);
+        expect(await waitedForFirstBytes(proxy), 'connections whose first bytes were waited for').to.equal(0);
+        expect(await listenTo(proxy?.outboundPort), 'through the client’s own proxy, by mutual TLS').to.equal(GREETING);
+        expect(await handshakes(proxy)).to.equal(1);
+      });
+    }
+
+    it('keeps to mutual TLS where that is required', async () => {
+      await start('{peers: [{mtls: {}}]}', { portName: 'mysql', greeting: GREETING });
+      expect(await listenTo(proxy?.inboundPort)).to.be.oneOf(['closed', 'reset']);
+      expect(await listenTo(proxy?.outboundPort)).to.equal(GREETING);
+      expect(await listenSecurely(proxy?.inboundPort, NAME), 'straight to its port').to.equal(GREETING);
+    });
+
+    it('opens the proxy’s own port to the names of the workload’s services only, and to the mesh only', async () => {
+      await start('', { portName: 'mysql', greeting: GREETING });
+      expect(await listenSecurely(proxy?.capturePort, NAME)).to.equal(GREETING);
+      expect(await listenSecurely(proxy?.capturePort, 'outbound_.9999_._.httpbin.foo.svc.cluster.local')).to.not.equal(GREETING);
+      expect(await listenTo(proxy?.capturePort)).to.not.equal(GREETING);
+    });
   });
 
   it('refuses connections to a raw TCP port that require a token', async () => {

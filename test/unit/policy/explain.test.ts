@@ -122,6 +122,21 @@ describe('resolveWorkload', () => {
     expect([http?.number, http?.mutualTls, http?.origins.length]).to.deep.equal([8000, 'REQUIRED', 1]);
   });
 
+  it('knows by which service ports raw TCP comes, and where services disagree', () => {
+    const raw = (name: string, number: number) =>
+      makeService({ name, selector: { app: 'httpbin' }, ports: [makePort({ number, protocol: 'mysql', targetPort: 8000 })] });
+    const inputs = makeInputs({
+      services: [httpbin, raw('b', 3306), raw('a', 3307)],
+      workloads: [makeWorkload({ name: 'httpbin-1' })],
+    });
+    const [echo, mixed] = resolveWorkload(nextSnapshot(undefined, inputs), makeWorkload({ name: 'httpbin-1' })).ports;
+    expect([echo?.spoken, echo?.raw.map(({ number }) => number)]).to.deep.equal(['raw', [1234]]);
+    expect([mixed?.spoken, mixed?.raw.map(({ hostname, number }) => `${hostname}:${number}`)]).to.deep.equal([
+      'both',
+      ['a.foo.svc.cluster.local:3307', 'b.foo.svc.cluster.local:3306'],
+    ]);
+  });
+
   it('holds ports that no service names to the policy of the namespace', () => {
     const workload = makeWorkload({ name: 'httpbin-1' });
     const inputs = makeInputs({ services: [httpbin], workloads: [workload], policies: [namespaceWide, onService] });
