@@ -25,6 +25,21 @@ export function etcdArguments(): readonly string[] {
   ];
 }
 
+/** Where the node takes the API server's calls to webhooks, in the server's working directory. */
+export const EGRESS_SOCKET = 'node.sock';
+
+/**
+ * Endpoints of services are in the network of a lab's node, behind a Unix socket. Webhooks that are given by a URL are called
+ * directly, as any API server does: they are not of the cluster.
+ */
+export const EGRESS = JSON.stringify({
+  apiVersion: 'apiserver.k8s.io/v1beta1',
+  kind: 'EgressSelectorConfiguration',
+  egressSelections: [
+    { name: 'cluster', connection: { proxyProtocol: 'HTTPConnect', transport: { uds: { udsName: EGRESS_SOCKET } } } },
+  ],
+});
+
 export function apiServerArguments(files: ClusterFiles, port: number): readonly string[] {
   return [
     `--etcd-servers=${CLIENTS}`,
@@ -44,6 +59,7 @@ export function apiServerArguments(files: ClusterFiles, port: number): readonly 
     `--service-account-signing-key-file=${files.tokenKey}`,
     // Nothing carries service addresses on the API server's own host: webhooks are called at the endpoints.
     '--enable-aggregator-routing=true',
+    `--egress-selector-config-file=${files.egress}`,
   ];
 }
 

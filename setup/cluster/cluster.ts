@@ -1,12 +1,12 @@
 /** A real Kubernetes API server with etcd and the controller manager, on loopback, for tests and for trying things out. */
 import { rmSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, type ProcessIdentity } from '../../src/lab/process-identity.ts';
-import { apiServerArguments, controllerManagerArguments, etcdArguments } from './arguments.ts';
+import { apiServerArguments, controllerManagerArguments, EGRESS, EGRESS_SOCKET, etcdArguments } from './arguments.ts';
 import { clusterFiles, writeCredentials } from './credentials.ts';
 import { kill, type Lifetime, lastWords, type Program, start } from './processes.ts';
 import type { ClusterPrograms } from './programs.ts';
@@ -20,6 +20,8 @@ const PORT_TRIES = 3;
 export interface Cluster {
   readonly directory: string;
   readonly kubeconfig: string;
+  /** Where the API server looks for webhooks that are services: `mesh lab up --egress-socket`. */
+  readonly egressSocket: string;
   /** `https://127.0.0.1:PORT`. */
   readonly server: string;
   processes(): readonly ProcessIdentity[];
@@ -71,6 +73,10 @@ class RunningCluster implements Cluster {
     return this.#options.directory;
   }
 
+  get egressSocket(): string {
+    return join(this.directory, EGRESS_SOCKET);
+  }
+
   get kubeconfig(): string {
     return clusterFiles(this.directory).adminConfig;
   }
@@ -82,6 +88,7 @@ class RunningCluster implements Cluster {
   async start(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     await writeCredentials(this.directory, this.server);
+    await writeFile(clusterFiles(this.directory).egress, EGRESS);
     await this.#start(this.#programs.etcd);
     await this.startApiServer();
     await this.#start(this.#programs.controllerManager);

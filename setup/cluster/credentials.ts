@@ -31,6 +31,8 @@ export interface ClusterFiles {
   readonly serverKey: string;
   /** Signs service account tokens. */
   readonly tokenKey: string;
+  /** How the API server reaches webhooks. */
+  readonly egress: string;
   /** Of a user in `system:masters`. */
   readonly adminConfig: string;
   readonly controllerConfig: string;
@@ -44,6 +46,7 @@ export function clusterFiles(directory: string): ClusterFiles {
     serverCertificate: join(pki, 'apiserver.crt'),
     serverKey: join(pki, 'apiserver.key'),
     tokenKey: join(pki, 'service-accounts.key'),
+    egress: join(directory, 'egress.json'),
     adminConfig: join(directory, 'kubeconfig'),
     controllerConfig: join(directory, 'controller-manager.kubeconfig'),
   };

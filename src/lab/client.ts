@@ -18,6 +18,8 @@ import { launchLab } from './launch.ts';
 import { inOrderOfUse } from './manifests.ts';
 import { meshInstallation } from './mesh-command.ts';
 import { NeverReady } from './never-ready.ts';
+import { leaveCluster } from './node/leave.ts';
+import type { NodeSettings } from './node/settings.ts';
 import { controlPlaneLog, type LabPaths, labPaths } from './paths.ts';
 import { blockers } from './pod-readiness.ts';
 import { checkLaunch } from './preconditions.ts';
@@ -35,6 +37,8 @@ export interface UpOptions {
   /** Wait until the control plane serves. */
   readonly wait: boolean;
   readonly timeout: Duration;
+  /** What makes the lab a node of a real cluster; undefined: it is a cluster of its own. */
+  readonly node?: NodeSettings | undefined;
 }
 
 const POLL_MS = 20;
@@ -63,8 +67,9 @@ export class Lab {
 
   /** The lab's objects; only while the state directory exists. */
   get store(): OpenedStore {
-    this.#store ??= openStore(this.paths.store, {
-      flag: '--dir',
+    const cluster = runningLab(this.paths)?.cluster;
+    this.#store ??= openStore(cluster?.kubeconfig ?? this.paths.store, {
+      flag: cluster === undefined ? '--dir' : '--orchconfig',
       kinds: kindsFor(this.#host.names),
       env: this.#host.env,
       cwd: this.#host.cwd,
@@ -78,14 +83,14 @@ export class Lab {
    * Starts the lab unless it runs; gives whether it had to. Throws `failed_precondition` when the machine lacks something,
    * `deadline_exceeded` when the control plane is not ready in time, each saying what to do.
    */
-  async up({ wait, timeout }: UpOptions, progress: Progress): Promise<boolean> {
+  async up({ wait, timeout, node }: UpOptions, progress: Progress): Promise<boolean> {
     const started = await withStartLock(this.paths, async () => {
       if (this.isRunning) return false;
       const envoy = envoyPath(this.#host.env);
       const rootless = checkLaunch({ envoy, tools: this.#tools });
       progress(`starting a lab in ${this.paths.dir}`);
       const installation = meshInstallation(fileURLToPath(import.meta.url), process.execPath);
-      await launchLab({ paths: this.paths, installation, envoy, rootless, env: this.#host.env, tools: this.#tools });
+      await launchLab({ paths: this.paths, installation, envoy, rootless, env: this.#host.env, tools: this.#tools, node });
       return true;
     });
     if (wait) await this.#waitForControlPlane(timeout, progress);
@@ -93,12 +98,13 @@ export class Lab {
   }
 
   /** Ends the lab and every process in it; gives whether one ran. `purge` removes its state directory too. */
-  async down(purge: boolean): Promise<boolean> {
+  async down(purge: boolean, progress: Progress = () => {}): Promise<boolean> {
     await this.close();
     const state = runningLab(this.paths);
     if (state !== undefined) {
       process.kill(state.init.pid, 'SIGKILL');
       while (isRunning(state.init)) await delay(POLL_MS);
+      if (state.cluster !== undefined) await leaveCluster(state.cluster, this.#host, progress);
     }
     rmSync(this.paths.run, { recursive: true, force: true });
     if (purge) rmSync(this.paths.dir, { recursive: true, force: true });
@@ -107,7 +113,14 @@ export class Lab {
 
   /** Applies objects in the order in which they need each other. Throws `not_found` for a namespace that does not exist. */
   async apply(objects: readonly KindedObject[], progress: Progress): Promise<void> {
-    requireLab(this.paths);
+    const { cluster } = requireLab(this.paths);
+    if (cluster !== undefined) {
+      const { node, kubeconfig } = cluster;
+      throw new MeshError(
+        'failed_precondition',
+        `this lab is node ${node} of a cluster; apply there: kubectl --kubeconfig ${kubeconfig} apply`,
+      );
+    }
     await requireNamespaces(this.store, objects, kindsFor(this.#host.names).namespace);
     for (const object of inOrderOfUse(objects)) {
       const done = await applyObject(this.store, object, this.#host.names);

@@ -7,11 +7,16 @@ import type { ObjectStore } from '../sources/store/object-store.ts';
 
 const FOLLOWED = ['namespace', 'serviceAccount', 'configMap', 'secret', 'service', 'endpointSlice', 'deployment', 'pod'] as const;
 
+/** Those that the node of a real cluster needs: the cluster's own controllers look at the others. */
+export const NODE_KINDS: readonly FollowedKind[] = ['configMap', 'secret', 'service', 'endpointSlice', 'pod'];
+
 export type FollowedKind = (typeof FOLLOWED)[number];
 
 export interface ClusterOptions {
   readonly store: ObjectStore;
   readonly kinds: Kinds;
+  /** Default: all. */
+  readonly followed?: readonly FollowedKind[];
   readonly onChange: (kind: FollowedKind) => void;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -24,11 +29,11 @@ export class Cluster {
   readonly synced: Promise<void>;
   readonly #collections: ReadonlyMap<FollowedKind, Collection<KubeObject>>;
 
-  constructor({ store, kinds, onChange, logger, signal }: ClusterOptions) {
+  constructor({ store, kinds, followed = FOLLOWED, onChange, logger, signal }: ClusterOptions) {
     this.store = store;
     this.kinds = kinds;
     this.#collections = new Map(
-      FOLLOWED.map((name) => {
+      followed.map((name) => {
         const parse = (value: KubeObject) => ({ ok: true, value }) as const;
         return [name, followKind({ store, kind: kinds[name], parse, onChange: () => onChange(name), logger, signal })];
       }),

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
@@ -13,9 +12,11 @@ import { Admission } from './admission.ts';
 import { Cluster, type FollowedKind } from './cluster.ts';
 import { acceptsTcp, answersHttp, ComponentSupervisor } from './control-plane.ts';
 import { NamespaceController } from './controllers/namespace-controller.ts';
+import { stringMapOf } from './controllers/pod-view.ts';
 import { ServiceController } from './controllers/service-controller.ts';
 import { serviceView } from './controllers/service-view.ts';
 import { WorkloadController } from './controllers/workload-controller.ts';
+import { issuedTokens } from './issued-tokens.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
 import { memoryPaths } from './kubelet/running-pod.ts';
 import { type MeshInstallation, meshArgv } from './mesh-command.ts';
@@ -27,7 +28,9 @@ import { serviceAddresses, serviceNames } from './network/service-addresses.ts';
 import { isRootless, nodeRuntime } from './node-runtime.ts';
 import { controlPlaneLog, type LabPaths } from './paths.ts';
 import { Reconciler } from './reconciler.ts';
-import { ROOT_NAMESPACE, systemObjects } from './system-objects.ts';
+import { writeHealth } from './run-state.ts';
+import { storedPods } from './stored-pods.ts';
+import { IMAGES_CONFIG_MAP, ROOT_NAMESPACE, systemObjects } from './system-objects.ts';
 import { openTokenIssuer } from './token-issuer.ts';
 import { findTools, type Tools } from './tools.ts';
 
@@ -82,8 +85,25 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   const trigger = (name: string): void => reconcilers.get(name)?.trigger();
   const cluster = new Cluster({ store, kinds, logger, signal, onChange: (kind) => INTERESTED[kind].forEach(trigger) });
   const mesh = followMeshConfigMap({ store, namespace: ROOT_NAMESPACE, names, logger, signal, onChange: () => {} });
-  const runtime = nodeRuntime({ cluster, tools, paths, host, issuer, domain: DOMAIN, logger, random, sleep });
-  const kubelet = new Kubelet(cluster, runtime, () => trigger('status'));
+  const runtime = nodeRuntime({
+    cluster,
+    tools,
+    paths,
+    host,
+    mappedImages: () => stringMapOf(cluster.find('configMap', ROOT_NAMESPACE, IMAGES_CONFIG_MAP)?.['data']),
+    token: issuedTokens(cluster, issuer, now),
+    environment: {},
+    domain: DOMAIN,
+    logger,
+    random,
+    sleep,
+  });
+  const kubelet = new Kubelet({
+    pods: storedPods(cluster),
+    runtime,
+    onChange: () => trigger('status'),
+    onEnded: () => trigger('pods'),
+  });
   const namespaces = new NamespaceController(cluster);
   const services = new ServiceController(cluster, logger);
   const workloads = new WorkloadController({
@@ -115,7 +135,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   // Names come before pods: a proxy that starts without them looks them up again only after a minute.
   await reconcileNetwork();
   // What an earlier run of the lab said about its pods must be gone before anybody is told that this one is up.
-  kubelet.reconcile();
+  await kubelet.reconcile();
   await kubelet.report();
   for (const name of reconcilers.keys()) trigger(name);
   await runControlPlane({ paths, installation, host, logger, tools, random, sleep });
@@ -152,7 +172,7 @@ async function runControlPlane({ paths, installation, host, logger, random, slee
   const env = { ...definedOnly(host.env), POD_NAMESPACE: ROOT_NAMESPACE };
   const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>): ComponentSupervisor => {
     const spec = { name, argv: [...meshArgv(installation), ...args], env, logPath: controlPlaneLog(paths, name), isReady };
-    return new ComponentSupervisor(spec, { now: host.now, random, sleep, logger, onChange: writeHealth });
+    return new ComponentSupervisor(spec, { now: host.now, random, sleep, logger, onChange: report });
   };
   const supervisors = [
     component('mesh_ca', ['mesh_ca', '--self-signed-ca', '--orch-config', paths.store], () => acceptsTcp(NODE_ADDRESS, 8060)),
@@ -160,13 +180,10 @@ async function runControlPlane({ paths, installation, host, logger, random, slee
       answersHttp(NODE_ADDRESS, 8080, '/ready'),
     ),
   ];
-  function writeHealth(): void {
-    const text = JSON.stringify({ serving: true, components: supervisors.map(({ health }) => health) });
-    mkdirSync(paths.run, { recursive: true });
-    writeFileSync(`${paths.health}.new`, text, { mode: 0o600 });
-    renameSync(`${paths.health}.new`, paths.health);
+  function report(): void {
+    writeHealth(paths, { serving: true, components: supervisors.map(({ health }) => health) });
   }
-  writeHealth();
+  report();
   await Promise.all(supervisors.map((supervisor) => supervisor.run(host.signal)));
 }
 

@@ -36,6 +36,23 @@ const outputFlags = flagTable({
   output: { type: 'string', char: 'o', default: 'table', options: ['table', 'json'], summary: 'form of the output' },
 });
 
+/** Flags of a lab that is the node of a real cluster. */
+const nodeFlags = flagTable({
+  orchconfig: {
+    type: 'string',
+    aliases: ['kubeconfig'],
+    default: '',
+    summary: 'kubeconfig of a cluster that the lab is to be a node of; when unset the lab is a cluster of its own',
+  },
+  'node-name': { type: 'string', default: 'lab', summary: 'name of the Node object' },
+  'node-label': { type: 'stringArray', default: [], summary: 'label of the Node object, as KEY=VALUE; repeatable' },
+  'egress-socket': {
+    type: 'string',
+    default: '',
+    summary: "Unix socket on which the node takes the API server's calls to webhooks, as its egress selector names it",
+  },
+});
+
 const waitFlags = flagTable({
   wait: { type: 'bool', default: true, summary: 'wait until all is ready' },
   timeout: { type: 'duration', default: seconds(120), summary: 'how long to wait for that' },
@@ -45,6 +62,7 @@ const waitFlags = flagTable({
 export const upFlags = flagTable({
   ...labFlags,
   ...imageMapFlags,
+  ...nodeFlags,
   ...waitFlags,
   filename: {
     type: 'stringArray',
@@ -112,7 +130,10 @@ export const demoFlags = flagTable({
 });
 
 /** The flags of `lab daemon`, the process behind a running lab. */
-export const daemonFlags = flagTable({ ...labFlags });
+export const daemonFlags = flagTable({ ...labFlags, ...imageMapFlags, ...nodeFlags });
+
+/** The flags of `lab uplink`, the process by which a node reaches its API server. */
+export const uplinkFlags = flagTable({ ...labFlags, orchconfig: nodeFlags.orchconfig });
 
 /** The flags of `lab image`, which runs one of the built-in images. */
 export const imageFlags = flagTable({

@@ -4,8 +4,9 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { MeshError } from '../lib/errors.ts';
 import { quote } from './kubelet/container-script.ts';
-import { MESH_MOUNTS } from './kubelet/mesh-program.ts';
+import { MESH_COMMAND, MESH_MOUNTS } from './kubelet/mesh-program.ts';
 import { type MeshInstallation, meshArgv } from './mesh-command.ts';
+import { type NodeSettings, nodeArguments } from './node/settings.ts';
 import type { LabPaths } from './paths.ts';
 import { identify } from './process-identity.ts';
 import type { RunState } from './run-state.ts';
@@ -18,6 +19,8 @@ export interface LaunchOptions {
   readonly rootless: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly tools: Tools;
+  /** The lab is to be a node of a real cluster. */
+  readonly node?: NodeSettings | undefined;
 }
 
 /**
@@ -31,19 +34,27 @@ export async function launchLab(options: LaunchOptions): Promise<RunState> {
   for (const directory of [paths.run, paths.memory, paths.store, paths.logs])
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   const log = openSync(`${paths.logs}/lab.log`, 'a', 0o600);
+  const uplink = options.node === undefined ? undefined : startUplink(options, options.node, log);
   const namespaces = [...(rootless ? ['--user', '--map-root-user'] : []), '--net', '--mount', '--pid', '--fork', '--kill-child'];
   const child = spawn(tools.unshare, [...namespaces, tools.sh, '-c', initScript(options)], {
     detached: true,
     cwd: '/',
-    stdio: ['pipe', log, log, 'pipe'],
+    stdio: ['pipe', log, log, 'pipe', uplink?.stdin ?? 'ignore'],
     env: definedOnly(options.env),
   });
   closeSync(log);
+  // From here on the lab alone holds the other end: when it is gone, so is the uplink.
+  uplink?.stdin?.destroy();
   try {
     const pid = Number(await firstLine(child, paths));
     const init = identify(pid);
     if (init === undefined) throw new MeshError('unavailable', `the lab ended at its start; see ${paths.logs}/lab.log`);
-    const state: RunState = { init, rootless };
+    const { node } = options;
+    const state: RunState = {
+      init,
+      rootless,
+      ...(node === undefined ? {} : { cluster: { kubeconfig: node.kubeconfig, node: node.name } }),
+    };
     writeFileSync(paths.runState, JSON.stringify(state), { mode: 0o600 });
     child.stdin?.end('go\n');
     return state;
@@ -56,10 +67,28 @@ export async function launchLab(options: LaunchOptions): Promise<RunState> {
   }
 }
 
-function initScript({ paths, installation, envoy, tools, rootless }: LaunchOptions): string {
+/** The uplink is to stay in the machine's own network. */
+function startUplink({ paths, installation, env }: LaunchOptions, { kubeconfig }: NodeSettings, log: number): ChildProcess {
+  const [program = '', ...args] = [...meshArgv(installation), 'lab', 'uplink', '--dir', paths.dir, '--orchconfig', kubeconfig];
+  const child = spawn(program, args, { detached: true, cwd: '/', stdio: ['pipe', log, log], env: definedOnly(env) });
+  child.on('error', () => {});
+  child.unref();
+  return child;
+}
+
+function initScript({ paths, installation, envoy, tools, rootless, node }: LaunchOptions): string {
   const { mount, mkdir } = tools;
   const at = (name: keyof typeof MESH_MOUNTS): string => quote(`${paths.memory}/${MESH_MOUNTS[name].memory}`);
-  const daemon = [...meshArgv(installation), 'lab', 'daemon', '--dir', paths.dir].map(quote).join(' ');
+  const daemon = [
+    ...meshArgv(installation),
+    'lab',
+    'daemon',
+    '--dir',
+    paths.dir,
+    ...(node === undefined ? [] : nodeArguments(node)),
+  ]
+    .map(quote)
+    .join(' ');
   return `set -e
 read -r pid rest </proc/self/stat
 echo "$pid" >&3
@@ -73,8 +102,10 @@ ${mkdir} ${at('package')}
 ${mount} --rbind ${quote(installation.directory)} ${at('package')}
 ${mount} --bind ${quote(installation.node)} ${at('node')}
 ${mount} --bind ${quote(envoy)} ${at('envoy')}
+printf %s ${quote(MESH_COMMAND)} >${at('command')}
+chmod 755 ${at('command')}
 set +e
-MESH_LAB_ROOTLESS=${rootless ? '1' : ''} ${daemon} &
+MESH_LAB_ROOTLESS=${rootless ? '1' : ''} ${daemon} 4>&- &
 wait "$!"`;
 }
 

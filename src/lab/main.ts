@@ -1,22 +1,46 @@
 import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { MeshError } from '../lib/errors.ts';
-import type { applyFlags, daemonFlags, downFlags, envFlags, execFlags, logsFlags, statusFlags, upFlags } from './flags.ts';
+import type {
+  applyFlags,
+  daemonFlags,
+  downFlags,
+  envFlags,
+  execFlags,
+  logsFlags,
+  statusFlags,
+  upFlags,
+  uplinkFlags,
+} from './flags.ts';
 import { labDirectory, labPaths } from './paths.ts';
 
 /** Commands of `mesh lab`. Each loads what it needs itself, so that `exec` starts fast. */
 
 /** `lab up`: starts a lab and waits until its control plane serves. */
 export async function runUp({ options }: Invocation<typeof upFlags>, host: Host): Promise<number> {
-  const { parseImageMapping } = await import('./kubelet/image.ts');
+  const [{ parseImageMapping }, { nodeSettings }] = await Promise.all([
+    import('./kubelet/image.ts'),
+    import('./node/settings.ts'),
+  ]);
   const images = options.image.map(parseImageMapping);
+  const node = nodeSettings(options, (path) => resolve(host.cwd, path));
+  if (node !== undefined && options.filename.length > 0)
+    throw new MeshError(
+      'usage',
+      '-f is of a lab that is a cluster of its own; apply to the cluster of --orchconfig with kubectl',
+    );
   const lab = await openLab(options.dir, host);
   const progress = say(host);
   try {
     const manifests = options.filename.length === 0 ? [] : await load(options.filename, '', host);
-    const started = await lab.up({ wait: options.wait, timeout: options.timeout }, progress);
+    const started = await lab.up({ wait: options.wait, timeout: options.timeout, node }, progress);
+    if (node !== undefined) {
+      progress(started ? `node ${node.name} is up in ${lab.paths.dir}` : `a lab is already up in ${lab.paths.dir}`);
+      return 0;
+    }
     progress(started ? `lab is up in ${lab.paths.dir}` : `a lab is already up in ${lab.paths.dir}`);
     await lab.mapImages(images);
     if (manifests.length > 0) await lab.apply(manifests, progress);
@@ -94,30 +118,42 @@ export async function runEnv({ options }: Invocation<typeof envFlags>, host: Hos
 /** `lab down`: ends the lab; its objects stay for the next `up` unless they are purged. */
 export async function runDown({ options }: Invocation<typeof downFlags>, host: Host): Promise<number> {
   const lab = await openLab(options.dir, host);
-  const ran = await lab.down(options.purge);
+  const ran = await lab.down(options.purge, say(host));
   say(host)(ran ? `lab in ${lab.paths.dir} is down` : `no lab was running in ${lab.paths.dir}`);
   return 0;
 }
 
 /** `lab daemon`: the process behind a running lab; ends the lab when it ends. */
 export async function runDaemon({ options }: Invocation<typeof daemonFlags>, host: Host): Promise<number> {
-  const [{ runLabDaemon }, { watchOwnership }, { lineLogger }, { meshInstallation }] = await Promise.all([
-    import('./daemon.ts'),
-    import('./abandonment.ts'),
-    import('./line-logger.ts'),
-    import('./mesh-command.ts'),
-  ]);
+  const [{ runLabDaemon }, { runNodeDaemon }, { nodeSettings }, { watchOwnership }, { lineLogger }, { meshInstallation }] =
+    await Promise.all([
+      import('./daemon.ts'),
+      import('./node/daemon.ts'),
+      import('./node/settings.ts'),
+      import('./abandonment.ts'),
+      import('./line-logger.ts'),
+      import('./mesh-command.ts'),
+    ]);
   const paths = pathsOf(options.dir, host);
   const installation = meshInstallation(fileURLToPath(import.meta.url), process.execPath);
   const logger = lineLogger(host.stdout, host.now);
   const ownership = watchOwnership(paths, logger);
   const signal = AbortSignal.any([host.signal, ownership.lost]);
   try {
-    await runLabDaemon({ paths, installation, host: { ...host, signal }, logger });
+    const settings = nodeSettings(options, (path) => resolve(host.cwd, path));
+    if (settings === undefined) await runLabDaemon({ paths, installation, host: { ...host, signal }, logger });
+    else await runNodeDaemon({ paths, settings, host: { ...host, signal }, logger });
   } finally {
     ownership.stop();
   }
   if (ownership.holds()) rmSync(paths.runState, { force: true });
+  return 0;
+}
+
+/** `lab uplink`: the process by which a node reaches its API server; ends with the node. */
+export async function runUplink({ options }: Invocation<typeof uplinkFlags>, host: Host): Promise<number> {
+  const { runUplinkRelay } = await import('./node/uplink.ts');
+  await runUplinkRelay(pathsOf(options.dir, host).uplink, options.orchconfig, host);
   return 0;
 }
 

@@ -17,6 +17,8 @@ export interface LabPaths {
   readonly health: string;
   /** Mount point, seen inside the lab alone, of the memory file system for volumes and overlays. */
   readonly memory: string;
+  /** Socket by which the node of a real cluster reaches the API server. */
+  readonly uplink: string;
 }
 
 /** `--dir`, else MESH_LAB_DIR, else `mesh/lab` below the user's state directory (XDG Base Directory Specification). Throws `usage`. */
@@ -45,6 +47,7 @@ export function labPaths(dir: string): LabPaths {
     runState: `${run}/lab.json`,
     health: `${run}/health.json`,
     memory: `${run}/memory`,
+    uplink: `${run}/uplink.sock`,
   };
 }
 

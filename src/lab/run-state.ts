@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { MeshError } from '../lib/errors.ts';
 import { isRecord } from './kubelet/fields.ts';
 import type { LabPaths } from './paths.ts';
@@ -9,6 +9,14 @@ export interface RunState {
   readonly init: ProcessIdentity;
   /** The lab lives in a user namespace of its own. */
   readonly rootless: boolean;
+  /** The real cluster that the lab is a node of; absent: it is a cluster of its own. */
+  readonly cluster?: ClusterMembership;
+}
+
+export interface ClusterMembership {
+  readonly kubeconfig: string;
+  /** Name of the lab's Node object. */
+  readonly node: string;
 }
 
 /** How the daemon says it is doing. */
@@ -30,7 +38,15 @@ export function runningLab(paths: LabPaths): RunState | undefined {
   const { pid, startTime, bootId } = state['init'];
   if (typeof pid !== 'number' || typeof startTime !== 'string' || typeof bootId !== 'string') return undefined;
   const init = { pid, startTime, bootId };
-  return isRunning(init) ? { init, rootless: state['rootless'] === true } : undefined;
+  if (!isRunning(init)) return undefined;
+  const cluster = membershipOf(state['cluster']);
+  return { init, rootless: state['rootless'] === true, ...(cluster === undefined ? {} : { cluster }) };
+}
+
+function membershipOf(value: unknown): ClusterMembership | undefined {
+  if (!isRecord(value)) return undefined;
+  const { kubeconfig, node } = value;
+  return typeof kubeconfig === 'string' && typeof node === 'string' ? { kubeconfig, node } : undefined;
 }
 
 /** Throws `failed_precondition` that says how to start one. */
@@ -55,6 +71,13 @@ export function readHealth(paths: LabPaths): LabHealth | undefined {
     message: String(component['message']),
   }));
   return { serving: health['serving'] === true, components };
+}
+
+/** Says how the daemon is doing, for readHealth(). */
+export function writeHealth(paths: LabPaths, health: LabHealth): void {
+  mkdirSync(paths.run, { recursive: true });
+  writeFileSync(`${paths.health}.new`, JSON.stringify(health), { mode: 0o600 });
+  renameSync(`${paths.health}.new`, paths.health);
 }
 
 function readJson(path: string): unknown {

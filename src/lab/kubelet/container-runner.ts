@@ -13,7 +13,7 @@ export interface ContainerHost {
   /** Starts the program; throws MeshError when the manifest asks for what does not exist. */
   readonly launch: (spec: ContainerSpec) => LaunchedContainer;
   readonly probe: (spec: ContainerSpec, probe: ProbeSpec, context: ContainerContext, pid: number) => Promise<ProbeResult>;
-  readonly gracePeriod: Duration;
+  readonly gracePeriod: () => Duration;
   readonly now: () => Date;
   readonly random: () => number;
   readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
@@ -151,7 +151,7 @@ export class ContainerRunner {
   /** Asks the program to end, and kills it when it has not done so in time. */
   async #stop({ process }: LaunchedContainer, over: AbortSignal): Promise<void> {
     process.signal('SIGTERM');
-    await this.#host.sleep(this.#host.gracePeriod, over).catch(() => {});
+    await this.#host.sleep(this.#host.gracePeriod(), over).catch(() => {});
     if (!over.aborted) process.signal('SIGKILL');
   }
 

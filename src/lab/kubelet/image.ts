@@ -36,6 +36,8 @@ export function imageProgram(
   if (isNamed(repository, 'mesh/proxy')) return { type: 'mesh', args: ['pilot-agent', ...args] };
   if (isNamed(repository, 'mesh/proxy-init')) return { type: 'mesh', args: ['mesh-init', ...args] };
   const [program] = command ?? [];
+  if (isNamed(repository, 'mesh/mesh') && (program === undefined || program === 'mesh'))
+    return { type: 'mesh', args: [...(command ?? []).slice(1), ...args] };
   // A well-known image's command names a program inside the image; it is ours that stands for it.
   if (SERVERS.includes(name) && (program === undefined || !rules.hostHas(program))) {
     return { type: 'mesh', args: ['lab', 'image', name, ...serverArguments(container)] };

@@ -1,15 +1,16 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type Duration, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
-import type { Cluster } from '../cluster.ts';
 import { podView } from '../controllers/pod-view.ts';
 import { AddressPool, POD_RANGE } from '../network/addresses.ts';
 import { hostsText, type NamedAddress } from '../network/hosts.ts';
 import { podRunFile } from '../paths.ts';
 import { Fields } from './fields.ts';
 import { PodRunner } from './pod-runner.ts';
-import { type PodCondition, podStatus } from './pod-status.ts';
+import { isBeingDeleted, type PodSource } from './pod-source.ts';
+import { isPodReady, type PodCondition, podStatus } from './pod-status.ts';
 import { memoryPaths } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
 import { writeInPlace } from './write-in-place.ts';
@@ -21,36 +22,54 @@ interface Entry {
   readonly runner: PodRunner;
   readonly stop: AbortController;
   readonly conditions: Map<string, { readonly status: string; readonly since: string }>;
+  /** How long the containers may take to end, where the one who deletes the pod has said so. */
+  grace: Duration | undefined;
+  /** Nothing of it runs any more. */
+  ended: boolean;
   written: string;
+}
+
+export interface KubeletOptions {
+  readonly pods: PodSource;
+  readonly runtime: NodeRuntime;
+  /** Runs after a change of some pod's record; its reconciler calls report() then. */
+  readonly onChange: () => void;
+  /** Runs when nothing of a pod runs any more; its reconciler calls reconcile() then. */
+  readonly onEnded: () => void;
 }
 
 /** Runs the admitted pods of the cluster, and reports how they are doing. */
 export class Kubelet {
-  readonly #cluster: Cluster;
+  readonly #pods: PodSource;
   readonly #runtime: NodeRuntime;
   readonly #pool = new AddressPool(POD_RANGE);
   /** By uid. */
   readonly #entries = new Map<string, Entry>();
-  /** Runs after a change of some pod's record; its reconciler calls report() then. */
   readonly #onChange: () => void;
+  readonly #onEnded: () => void;
   #names: readonly NamedAddress[] = [];
   #links = 0;
 
-  constructor(cluster: Cluster, runtime: NodeRuntime, onChange: () => void) {
-    this.#cluster = cluster;
+  constructor({ pods, runtime, onChange, onEnded }: KubeletOptions) {
+    this.#pods = pods;
     this.#runtime = runtime;
     this.#onChange = onChange;
+    this.#onEnded = onEnded;
   }
 
-  /** Starts pods that are new and stops those that are gone. */
-  reconcile(): void {
-    const wanted = new Map(this.#cluster.list('pod').map((pod) => [pod.metadata.uid ?? '', pod]));
-    for (const [uid, { stop }] of this.#entries) if (!wanted.has(uid)) stop.abort();
+  /** Starts pods that are new, stops those that are gone or shall go, and gives up those that have gone. */
+  async reconcile(): Promise<void> {
+    const wanted = new Map(this.#pods.list().map((pod) => [pod.metadata.uid ?? '', pod]));
+    for (const [uid, entry] of this.#entries) if (!wanted.has(uid)) this.#stop(uid, entry);
+    const over: KubeObject[] = [];
     for (const [uid, pod] of wanted) {
-      const { phase } = podView(pod);
-      if (this.#entries.has(uid) || phase === undefined || phase === 'Succeeded' || phase === 'Failed') continue;
-      this.#start(uid, pod);
+      const entry = this.#entries.get(uid);
+      if (isBeingDeleted(pod)) {
+        if (entry !== undefined) this.#stop(uid, entry, gracePeriodOf(pod));
+        if (!this.#entries.has(uid)) over.push(pod);
+      } else if (entry === undefined && isToRun(pod)) this.#start(uid, pod);
     }
+    await Promise.all(over.map((pod) => this.#pods.release(pod)));
   }
 
   /** To be called when a ConfigMap or Secret has changed. */
@@ -69,6 +88,12 @@ export class Kubelet {
     await Promise.all([...this.#entries].map(([uid, entry]) => this.#reportOne(uid, entry)));
   }
 
+  #stop(uid: string, entry: Entry, grace?: Duration): void {
+    entry.grace = grace;
+    entry.stop.abort();
+    if (entry.ended) this.#entries.delete(uid);
+  }
+
   #start(uid: string, pod: KubeObject): void {
     const { namespace = 'default', name } = pod.metadata;
     const address = this.#pool.allocate(podView(pod).podIp);
@@ -80,6 +105,7 @@ export class Kubelet {
         link: `pod${++this.#links}`,
         restarts: restartsOf(pod),
         writeHosts: () => this.#writeHosts(uid, pod, address),
+        gracePeriod: () => this.#entries.get(uid)?.grace,
         onChange: () => {
           this.#writeRunFile(namespace, name, runner);
           this.#onChange();
@@ -87,7 +113,7 @@ export class Kubelet {
       },
       this.#runtime,
     );
-    this.#entries.set(uid, { pod, address, runner, stop, conditions: new Map(), written: '' });
+    this.#entries.set(uid, { pod, address, runner, stop, conditions: new Map(), grace: undefined, ended: false, written: '' });
     runner
       .run(stop.signal)
       .catch((error: unknown) => {
@@ -100,23 +126,25 @@ export class Kubelet {
     const entry = this.#entries.get(uid);
     rmSync(podRunFile(this.#runtime.paths, namespace, name), { force: true });
     this.#pool.release(address);
+    if (entry !== undefined) entry.ended = true;
     // One that ended by itself stays, so that its last status is reported.
     if (entry?.stop.signal.aborted) this.#entries.delete(uid);
     this.#onChange();
+    this.#onEnded();
   }
 
   async #reportOne(uid: string, entry: Entry): Promise<void> {
-    const { pod, runner } = entry;
-    const { namespace, name } = pod.metadata;
-    const current = this.#cluster.find('pod', namespace, name);
-    if (current === undefined || current.metadata.uid !== uid) {
-      if (entry.runner.record.outcome !== undefined) this.#entries.delete(uid);
+    const { runner } = entry;
+    const current = this.#pods.list().find(({ metadata }) => metadata.uid === uid);
+    if (current === undefined) {
+      if (runner.record.outcome !== undefined) this.#entries.delete(uid);
       return;
     }
     const status = podStatus(runner.record, (condition) => sinceOf(entry, condition, this.#runtime.now()));
     const text = JSON.stringify(status);
-    if (text === entry.written) return;
-    await this.#cluster.replace({ ...withoutVersion(current), status });
+    // Somebody else may have written over it: a node that was not heard of for a while has all its pods declared unready.
+    if (text === entry.written && podView(current).ready === isPodReady(runner.record)) return;
+    await this.#pods.report(current, status);
     entry.written = text;
   }
 
@@ -156,8 +184,13 @@ function restartsOf(pod: KubeObject): ReadonlyMap<string, number> {
   return new Map(all.map((container) => [container.string('name') ?? '', (container.integer('restartCount') ?? 0) + 1]));
 }
 
-/** The kubelet alone writes statuses: its last one wins. */
-function withoutVersion(object: KubeObject): KubeObject {
-  const { resourceVersion: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
+function isToRun(pod: KubeObject): boolean {
+  const { phase } = podView(pod);
+  return phase !== undefined && phase !== 'Succeeded' && phase !== 'Failed';
+}
+
+/** What the one who deleted it granted. */
+function gracePeriodOf({ metadata }: KubeObject): Duration | undefined {
+  const granted = new Fields(metadata, 'metadata', []).integer('deletionGracePeriodSeconds');
+  return granted === undefined ? undefined : seconds(granted);
 }

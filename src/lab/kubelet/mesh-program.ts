@@ -10,6 +10,8 @@ export const MESH_MOUNTS = {
   package: { memory: 'mesh', container: '/usr/local/lib/mesh' },
   node: { memory: 'node', container: '/usr/local/bin/mesh-node' },
   envoy: { memory: 'envoy', container: '/usr/local/bin/proxy' },
+  /** What manifests call by its name, as in an image of ours. */
+  command: { memory: 'mesh-command', container: '/usr/local/bin/mesh' },
 } as const;
 
 /** `env` holds what `mesh` reads from its environment, such as the mesh domain. */
@@ -19,8 +21,13 @@ export function meshProgram(env: Readonly<Record<string, string>>): MeshProgram 
     return { source: memory, target: container, type, readOnly: true };
   };
   return {
-    argv: [MESH_MOUNTS.node.container, ...NODE_OPTIONS, `${MESH_MOUNTS.package.container}/bin/mesh`],
-    binds: [bind('package', 'directory'), bind('node', 'file'), bind('envoy', 'file')],
+    argv: MESH_ARGV,
+    binds: [bind('package', 'directory'), bind('node', 'file'), bind('envoy', 'file'), bind('command', 'file')],
     env,
   };
 }
+
+const MESH_ARGV = [MESH_MOUNTS.node.container, ...NODE_OPTIONS, `${MESH_MOUNTS.package.container}/bin/mesh`];
+
+/** The text of the program `mesh` in a container. */
+export const MESH_COMMAND = `#!/bin/sh\nexec ${MESH_ARGV.join(' ')} "$@"\n`;

@@ -32,6 +32,7 @@ export function parsePodSpec(pod: KubeObject): Parsed<PodSpec> {
     restartPolicy: restartPolicyOf(spec),
     terminationGracePeriod: seconds(spec.integer('terminationGracePeriodSeconds') ?? 30),
     hostname: spec.string('hostname'),
+    fsGroup: spec.object('securityContext').integer('fsGroup'),
   };
   if (value.containers.length === 0) spec.problem('containers', 'a pod needs at least one container');
   if (spec.boolean('hostNetwork') === true)
@@ -86,6 +87,7 @@ function userOf(context: Fields, pod: UserSpec | undefined): UserSpec {
   return {
     uid: context.integer('runAsUser') ?? pod?.uid,
     gid: context.integer('runAsGroup') ?? pod?.gid,
+    groups: pod?.groups ?? [context.integer('fsGroup') ?? []].flat(),
     addCapabilities: names('add'),
     dropCapabilities: names('drop'),
     privileged: context.boolean('privileged') ?? false,

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../model/object.ts';
 import { NODE_ADDRESS } from '../network/addresses.ts';
+import { Fields } from './fields.ts';
 
 /** The name of the lab's one node. */
 export const NODE_NAME = 'lab';
@@ -26,7 +27,7 @@ export function podField(pod: KubeObject, podIp: string, serviceAccount: string,
     case 'metadata.annotations':
       return listed(annotations);
     case 'spec.nodeName':
-      return NODE_NAME;
+      return new Fields(pod['spec'], 'spec', []).string('nodeName') ?? NODE_NAME;
     case 'spec.serviceAccountName':
       return serviceAccount;
     case 'status.podIP':

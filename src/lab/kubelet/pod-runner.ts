@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { milliseconds } from '../../lib/duration.ts';
+import { type Duration, milliseconds } from '../../lib/duration.ts';
 import { formatProblem, MeshError } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { joinContainerArguments } from '../join-container.ts';
@@ -31,6 +31,8 @@ export interface PodRunnerOptions {
   readonly restarts: ReadonlyMap<string, number>;
   /** The hosts file is written into the memory file system before any container starts. */
   readonly writeHosts: () => void;
+  /** How long containers may take to end, where the pod's own word does not hold. */
+  readonly gracePeriod: () => Duration | undefined;
   readonly onChange: () => void;
 }
 
@@ -175,7 +177,7 @@ export class PodRunner {
     return {
       launch: (spec) => launchContainer(pod, spec, this.#runtime),
       probe: (spec, probe, context, pid) => this.#probe(pod, spec, probe, context, pid),
-      gracePeriod: pod.spec.terminationGracePeriod,
+      gracePeriod: () => this.#options.gracePeriod() ?? pod.spec.terminationGracePeriod,
       now,
       random,
       sleep,

@@ -9,6 +9,8 @@ export interface PodSpec {
   readonly restartPolicy: RestartPolicy;
   readonly terminationGracePeriod: Duration;
   readonly hostname: string | undefined;
+  /** Owns the files of the pod's volumes; every process of the pod is in it. */
+  readonly fsGroup: number | undefined;
 }
 
 export type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
@@ -35,6 +37,8 @@ export interface ContainerSpec {
 export interface UserSpec {
   readonly uid: number | undefined;
   readonly gid: number | undefined;
+  /** Further groups. */
+  readonly groups: readonly number[];
   /** Capabilities without `CAP_`, in capitals. */
   readonly addCapabilities: readonly string[];
   readonly dropCapabilities: readonly string[];

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
-import type { Duration } from '../../lib/duration.ts';
+import { type Duration, seconds } from '../../lib/duration.ts';
 import { formatProblem, MeshError } from '../../lib/errors.ts';
 import { abortable } from './abortable.ts';
 import { writeProjectedVolume } from './projected-volume.ts';
 import { fieldOf, memoryPaths, type RunningPod } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
 import { type VolumeContent, volumeContent } from './volume-files.ts';
+
+/** What comes by calls rather than from what is followed, such as tokens, is tried again without a change. */
+const RETRY: Duration = seconds(2);
 
 type Written =
   | { readonly ok: true; readonly renewAfter: Duration | undefined }
@@ -52,7 +55,7 @@ export class PodVolumes {
         return;
       }
       onBlocked(written.message);
-      await abortable(changed, signal);
+      await this.#waitFor(changed, RETRY, signal);
     }
   }
 
@@ -63,13 +66,21 @@ export class PodVolumes {
   async #keep(first: Duration | undefined, signal: AbortSignal): Promise<void> {
     let renewAfter = first;
     for (;;) {
-      const over = new AbortController();
-      const due =
-        renewAfter === undefined ? [] : [this.#runtime.sleep(renewAfter, AbortSignal.any([signal, over.signal])).catch(() => {})];
-      await abortable(Promise.race([this.#changed.promise, ...due]), signal);
-      over.abort();
+      await this.#waitFor(this.#changed.promise, renewAfter, signal);
       const written = await this.#write().catch(notWritten);
-      if (written.ok) renewAfter = written.renewAfter;
+      // A token that could not be renewed must be before it ends.
+      renewAfter = written.ok ? written.renewAfter : RETRY;
+    }
+  }
+
+  /** Until something changes, at most so long. */
+  async #waitFor(changed: Promise<void>, limit: Duration | undefined, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const due = limit === undefined ? [] : [this.#runtime.sleep(limit, AbortSignal.any([signal, over.signal])).catch(() => {})];
+    try {
+      await abortable(Promise.race([changed, ...due]), signal);
+    } finally {
+      over.abort();
     }
   }
 
@@ -89,7 +100,9 @@ export class PodVolumes {
   #writeOne(volume: string, { files }: VolumeContent, mode: number): void {
     const hash = hashOf(files);
     if (this.#hashes.get(volume) === hash) return;
-    writeProjectedVolume(this.#directory(volume), files, mode, hash.slice(0, 16));
+    // In a user namespace there is no other group, and every process is user 0.
+    const group = this.#runtime.rootless ? undefined : this.#pod.spec.fsGroup;
+    writeProjectedVolume(this.#directory(volume), files, { mode, group }, hash.slice(0, 16));
     this.#hashes.set(volume, hash);
   }
 

@@ -24,7 +24,7 @@ const DEFAULT_CAPABILITIES = [
  */
 export function setprivArguments(user: UserSpec, rootless: boolean): readonly string[] {
   const uid = user.uid ?? 0;
-  const ids = rootless ? [] : ['--reuid', `${uid}`, '--regid', `${user.gid ?? uid}`, '--clear-groups'];
+  const ids = rootless ? [] : ['--reuid', `${uid}`, '--regid', `${user.gid ?? uid}`, ...groupArguments(user.groups)];
   if (user.privileged) return ids;
   const granted = capabilitiesOf(user);
   const bounding = ['--bounding-set', ['-all', ...granted.map((name) => `+${name}`)].join(',')];
@@ -32,6 +32,10 @@ export function setprivArguments(user: UserSpec, rootless: boolean): readonly st
   if (added.length === 0) return [...ids, ...bounding, '--inh-caps', '-all'];
   const inherited = ['-all', ...added.map((name) => `+${name}`)].join(',');
   return [...ids, ...bounding, '--inh-caps', inherited, '--ambient-caps', inherited];
+}
+
+function groupArguments(groups: readonly number[]): readonly string[] {
+  return groups.length === 0 ? ['--clear-groups'] : ['--groups', groups.join(',')];
 }
 
 function capabilitiesOf({ addCapabilities, dropCapabilities }: UserSpec): readonly string[] {

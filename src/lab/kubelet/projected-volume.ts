@@ -1,22 +1,44 @@
-import { mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Files of a volume by their path in it. */
 export type VolumeFiles = ReadonlyMap<string, Uint8Array>;
 
+/** Who may read the files of a volume. */
+export interface FileAccess {
+  readonly mode: number;
+  /** Owns the files, and may read them whatever their mode says (the pod's fsGroup). */
+  readonly group: number | undefined;
+}
+
 const DATA = '..data';
+const GROUP_READS = 0o040;
 
 /**
  * Writes the files of a projected volume as the kubelet does: into a directory of their own, which the link `..data` is
  * then switched to, so that a reader sees all the old files or all the new ones.
  */
-export function writeProjectedVolume(directory: string, files: VolumeFiles, mode: number, version: string): void {
+export function writeProjectedVolume(directory: string, files: VolumeFiles, { mode, group }: FileAccess, version: string): void {
   const target = `..${version}`;
   mkdirSync(join(directory, target), { recursive: true, mode: 0o755 });
   for (const [path, content] of files) {
     const file = join(directory, target, path);
     mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
     writeFileSync(file, content, { mode });
+    if (group === undefined) continue;
+    chmodSync(file, mode | GROUP_READS);
+    chownSync(file, 0, group);
   }
   const previous = currentData(directory);
   symlinkSync(target, join(directory, `${DATA}_tmp`));

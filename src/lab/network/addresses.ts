@@ -63,6 +63,12 @@ export class AddressPool {
 
 const IPV4 = /^(?:\d{1,3}\.){3}\d{1,3}$/;
 
+/** Whether an address is one of the range, reserved or not. */
+export function isInRange(address: string, { base, bits }: AddressRange): boolean {
+  const offset = IPV4.test(address) ? toNumber(address) - toNumber(base) : -1;
+  return offset >= 0 && offset < 2 ** bits;
+}
+
 function toNumber(address: string): number {
   return address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
 }
