@@ -18,13 +18,11 @@ import { type InjectorConfig, resolveConfig } from './config.ts';
 import { followConfiguration } from './configuration.ts';
 import type { InjectorFlags } from './flags.ts';
 import { checkWebhook } from './self-check.ts';
-import { injectHandler } from './webhook.ts';
+import { injectHandler, MAX_REVIEW_BYTES } from './webhook.ts';
 
 const RESYNC = seconds(60);
 /** Reviews that run get this long at shutdown. */
 const SHUTDOWN_GRACE_MS = 5_000;
-/** The API server takes objects up to 3 MiB (1.5 MiB of them in etcd), and a review holds the object twice at most. */
-const MAX_REVIEW_SIZE = 8 << 20;
 
 /** Serves until the host's signal; gives the exit code. */
 export async function run(invocation: Invocation<InjectorFlags>, host: Host): Promise<number> {
@@ -71,7 +69,7 @@ async function serve(config: InjectorConfig, store: OpenedStore, host: Host, log
 
   const http = createHttpServer({
     handle: injectHandler(context, logger),
-    maxBodySize: MAX_REVIEW_SIZE,
+    maxBodySize: MAX_REVIEW_BYTES,
     onError: (error, request) => logger.error('a review failed', { path: request.path, error }),
   });
   const accept = http.accept.bind(http);

@@ -3,6 +3,7 @@
 import type { JsonPatch } from '../injection/patch.ts';
 import { isRecord, type JsonObject } from '../injection/shape.ts';
 import type { Parsed } from '../lib/errors.ts';
+import { parseJson } from './json-text.ts';
 
 const GROUP = 'admission.k8s.io';
 const VERSIONS: readonly string[] = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
@@ -77,14 +78,6 @@ function response(verdict: Verdict): JsonObject {
     }
     case 'denied':
       return { allowed: false, status: { status: 'Failure', message: verdict.message, code: verdict.code } };
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

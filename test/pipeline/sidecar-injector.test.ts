@@ -1,179 +1,152 @@
 /** The whole of sidecar-injector, called over HTTPS as an API server does. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type RequestOptions, request } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
 import { expect } from 'chai';
 import { DEFAULT_INJECTION_CONFIG } from '../../src/injection/default-config.ts';
 import { generateKeyPair, privateKeyPem } from '../../src/io/x509/key.ts';
-import { injectorFlags } from '../../src/sidecar-injector/flags.ts';
-import { run } from '../../src/sidecar-injector/main.ts';
-import { leafTemplate, makeRoot, signLeaf, type TestCa } from '../harness/certificates.ts';
-import { InProcess } from '../harness/in-process.ts';
-import { freePort } from '../harness/plain-envoy.ts';
+import {
+  answerOf,
+  type HttpAnswer,
+  InjectorUnderTest,
+  newRoot,
+  review,
+  webhookManifest,
+} from '../harness/injector-under-test.ts';
 
-const HOST = 'mesh-sidecar-injector.mesh-system.svc';
-const pod = { metadata: { name: 'httpbin' }, spec: { containers: [{ name: 'httpbin', image: 'httpbin' }] } };
-const review = {
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  request: { uid: 'u1', kind: { group: '', kind: 'Pod' }, namespace: 'foo', operation: 'CREATE', object: pod },
-};
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('sidecar-injector', () => {
-  let dir: string;
-  let root: TestCa;
-  let injector: InProcess | undefined;
-  let port: number;
+describe('sidecar-injector', function () {
+  this.timeout(60_000);
+  let injector: InjectorUnderTest;
 
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'mesh-injector-'));
-    root = await makeCurrentRoot();
-    await writeCertificate(root);
-    writeFileSync(join(dir, 'inject'), DEFAULT_INJECTION_CONFIG);
-    writeFileSync(join(dir, 'mesh'), '{}');
-    writeFileSync(join(dir, 'webhook.yaml'), webhookManifest());
-    port = await freePort();
+    injector = await InjectorUnderTest.create();
   });
+  afterEach(() => injector.remove());
 
-  afterEach(async () => {
-    await injector?.stop();
-    injector = undefined;
-    rmSync(dir, { recursive: true, force: true });
-  });
+  const bundle = (): string => Buffer.from(injector.read('ca.pem')).toString('base64');
+  const bundleIsWritten = (): boolean =>
+    existsSync(injector.file('webhook.yaml')) && injector.read('webhook.yaml').replace(/\s/g, '').includes(bundle());
 
-  const file = (name: string): string => join(dir, name);
-
-  async function start(options: Readonly<Record<string, unknown>> = {}): Promise<InProcess> {
-    const files = { caCertFile: file('ca.pem'), tlsCertFile: file('cert.pem'), tlsKeyFile: file('key.pem') };
-    const given = { ...files, injectConfig: file('inject'), meshConfig: file('mesh'), orchconfig: dir, port, ...options };
-    injector = await InProcess.start(run, injectorFlags, given, 'serving the injection webhook');
-    return injector;
+  async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await holds())) await turn();
   }
 
-  async function writeCertificate(ca: TestCa): Promise<void> {
-    const pair = await generateKeyPair('ec-p256');
-    const leaf = await signLeaf(ca, leafTemplate(pair, { ...lasting(), names: [{ type: 'dns', value: HOST }] }));
-    writeFileSync(file('key.pem'), privateKeyPem(pair.privateKey).reveal());
-    writeFileSync(file('cert.pem'), leaf.toString());
-    writeFileSync(file('ca.pem'), ca.certificate.toString());
-  }
-
-  function post(body: string, ca: TestCa): Promise<string> {
-    const options: RequestOptions = {
-      host: '127.0.0.1',
-      port,
-      path: '/inject',
-      method: 'POST',
-      servername: HOST,
-      ca: ca.certificate.toString(),
-      agent: false,
-      headers: { 'content-type': 'application/json' },
-    };
-    return new Promise((resolve, reject) => {
-      const call = request(options, (response) => {
-        let text = '';
-        response.on('data', (chunk) => {
-          text += chunk;
-        });
-        response.on('end', () => resolve(text));
-      });
-      call.on('error', reject);
-      call.end(body);
-    });
-  }
-
-  const inject = async (ca: TestCa = root): Promise<string> => {
-    const { response } = JSON.parse(await post(JSON.stringify(review), ca));
-    return Buffer.from(response.patch ?? '', 'base64').toString();
-  };
+  const failureOf = async (start: Promise<unknown>): Promise<string> =>
+    start.then(
+      () => '',
+      (error: Error) => error.message,
+    );
 
   it('adds the sidecar, and tells the API server how to check it', async () => {
-    const running = await start();
-    expect(await inject()).to.contain('mesh-proxy');
+    const running = await injector.start();
+    expect(await injector.inject()).to.contain('mesh-proxy');
     await running.logged('CA bundle written');
-    const bundle = Buffer.from(readFileSync(file('ca.pem'))).toString('base64');
-    expect(readFileSync(file('webhook.yaml'), 'utf8').replace(/\s/g, '')).to.contain(bundle);
+    expect(bundleIsWritten()).to.equal(true);
+  });
+
+  it('tells the API server again when the bundle is edited, and when the configuration is deleted and made anew', async () => {
+    await injector.start();
+    await until(bundleIsWritten);
+    const edited = injector.read('webhook.yaml').replace(bundle(), 'AAAA');
+    expect(edited).to.contain('caBundle: AAAA');
+    injector.write('webhook.yaml', edited);
+    await until(bundleIsWritten);
+    rmSync(injector.file('webhook.yaml'));
+    injector.write('other.yaml', webhookManifest().replace('name: mesh-sidecar-injector', 'name: other'));
+    injector.write('webhook.yaml', webhookManifest());
+    await until(bundleIsWritten);
+    expect(injector.read('other.yaml'), 'what is not its own').not.to.contain('caBundle');
   });
 
   it('takes a new certificate while it runs, when both of its files have come', async () => {
-    const running = await start();
-    const other = await makeCurrentRoot();
-    const [cert, key] = [readFileSync(file('cert.pem')), readFileSync(file('key.pem'))];
-    await writeCertificate(other);
-    const [newCert, newKey, newCa] = ['cert.pem', 'key.pem', 'ca.pem'].map((name) => readFileSync(file(name)));
-    writeFileSync(file('cert.pem'), cert);
-    writeFileSync(file('key.pem'), key);
-    writeFileSync(file('cert.pem'), newCert ?? '');
+    const running = await injector.start();
+    const other = await newRoot();
+    const [cert, key] = ['cert.pem', 'key.pem'].map((name) => injector.read(name));
+    await injector.writeCertificate(other);
+    const [newCert = '', newKey = '', newCa = ''] = ['cert.pem', 'key.pem', 'ca.pem'].map((name) => injector.read(name));
+    injector.write('cert.pem', cert ?? '');
+    injector.write('key.pem', key ?? '');
+    injector.write('cert.pem', newCert);
     await running.logged('is not the private key of the certificate');
-    expect(await inject(root), 'the last good pair serves').to.contain('mesh-proxy');
-    writeFileSync(file('key.pem'), newKey ?? '');
-    writeFileSync(file('ca.pem'), newCa ?? '');
-    for (;;) {
-      const patch = await inject(other).catch(() => '');
-      if (patch !== '') break;
-    }
+    expect(await injector.inject(), 'the last good pair serves').to.contain('mesh-proxy');
+    injector.write('key.pem', newKey);
+    injector.write('ca.pem', newCa);
+    await until(async () => (await injector.inject(other).catch(() => '')) !== '');
   });
 
   it('takes a new injection configuration while it runs, and keeps the last good one', async () => {
-    const running = await start();
-    writeFileSync(file('inject'), DEFAULT_INJECTION_CONFIG.replace('mesh/proxy-init', 'registry.test/init'));
-    while (!(await inject()).includes('registry.test/init'));
-    writeFileSync(file('inject'), 'policy: maybe');
+    const running = await injector.start();
+    injector.write('inject', DEFAULT_INJECTION_CONFIG.replace('mesh/proxy-init', 'registry.test/init'));
+    await until(async () => (await injector.inject()).includes('registry.test/init'));
+    injector.write('inject', 'policy: maybe');
     await running.logged('injection configuration refused');
-    expect(await inject()).to.contain('registry.test/init');
+    expect(await injector.inject()).to.contain('registry.test/init');
+    injector.write('inject', DEFAULT_INJECTION_CONFIG.replace('{%- endif %}', ''));
+    await running.logged('the template is wrong');
+    expect(await injector.inject()).to.contain('registry.test/init');
+  });
+
+  it('takes a new mesh configuration while it runs, and keeps the last good one', async () => {
+    const running = await injector.start();
+    injector.write('mesh', 'trustDomain: example.test');
+    await until(async () => (await injector.inject()).includes('example.test'));
+    injector.write('mesh', 'trustDomain: [');
+    await running.logged('mesh configuration refused; the last good one stays in force');
+    expect(await injector.inject()).to.contain('example.test');
   });
 
   it('keeps its health file while it answers over HTTPS', async () => {
-    await start({ healthCheckFile: file('health'), healthCheckInterval: 50 });
-    for (;;) {
-      try {
-        expect(readFileSync(file('health'), 'utf8')).to.equal('ok');
-        break;
-      } catch {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    }
+    await injector.start({ healthCheckFile: injector.file('health'), healthCheckInterval: 50 });
+    await until(() => existsSync(injector.file('health')) && readFileSync(injector.file('health'), 'utf8') === 'ok');
   });
 
   it('does not start with a key of another certificate, naming both files', async () => {
     const { privateKey } = await generateKeyPair('ec-p256');
-    writeFileSync(file('key.pem'), privateKeyPem(privateKey).reveal());
-    const message = await start().then(
-      () => '',
-      (error: Error) => error.message,
-    );
-    expect(message).to.equal(
-      `the webhook certificate is invalid: ${file('key.pem')}: is not the private key of the certificate in ${file('cert.pem')}`,
+    injector.write('key.pem', privateKeyPem(privateKey).reveal());
+    const [key, cert] = [injector.file('key.pem'), injector.file('cert.pem')];
+    expect(await failureOf(injector.start())).to.equal(
+      `the webhook certificate is invalid: ${key}: is not the private key of the certificate in ${cert}`,
     );
   });
 
-  it('says that it needs --orchconfig outside of a cluster', async () => {
-    const message = await start({ orchconfig: '' }).then(
-      () => '',
-      (error: Error) => error.message,
-    );
-    expect(message).to.contain('--orchconfig is required outside a cluster');
+  it('refuses a body over its limit, announced or not, and goes on', async () => {
+    await injector.start();
+    const announced = await injector.post('', { headers: { 'content-type': 'application/json', 'content-length': 5 << 20 } });
+    expect(announced.status).to.equal(413);
+    const large = Buffer.alloc(5 << 20, ' ');
+    const streamed = await injector
+      .post(large, { headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' } })
+      .catch(() => ({ status: 413 }));
+    expect(streamed.status, 'or cut off while it is still being sent').to.equal(413);
+    expect(await injector.inject()).to.contain('mesh-proxy');
+  });
+
+  it('answers a thousand reviews at once, each with its own UID', async () => {
+    await injector.start();
+    const uids = Array.from({ length: 1_000 }, (_, index) => `uid-${index}`);
+    const answers = await Promise.all(uids.map((uid) => injector.post(review(uid))));
+    expect(answers.map(({ text }) => JSON.parse(text).response.uid)).to.deep.equal(uids);
+    expect(new Set(answers.map(({ text }) => JSON.parse(text).response.patch)).size).to.equal(1);
+  });
+
+  it('ends the review that it is receiving when it is told to stop, and takes no other', async () => {
+    const running = await injector.start();
+    const body = review();
+    const answer = await new Promise<HttpAnswer>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      const call = request({ ...injector.requestOptions(), headers }, (response) => void answerOf(response).then(resolve));
+      call.on('error', reject);
+      call.write(body.slice(0, 100), async () => {
+        // The review of another has been answered: the first bytes of this one have come too.
+        await injector.inject();
+        void running.stop();
+        await running.logged('stopping');
+        call.end(body.slice(100));
+      });
+    });
+    expect(JSON.parse(answer.text).response).to.include({ uid: 'u1', allowed: true });
+    expect(await running.exit).to.equal(0);
+    expect(await failureOf(injector.inject())).to.contain('ECONNREFUSED');
   });
 });
-
-const DAY_MS = 24 * 3600 * 1000;
-function lasting() {
-  return { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-}
-
-function makeCurrentRoot(): Promise<TestCa> {
-  return makeRoot('ec-p256', lasting());
-}
-
-function webhookManifest(): string {
-  return `apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
-metadata:
-  name: mesh-sidecar-injector
-webhooks:
-- name: sidecar-injector.mesh.io
-  clientConfig:
-    service: {name: mesh-sidecar-injector, namespace: mesh-system, path: /inject}
-`;
-}

@@ -94,4 +94,70 @@ describe('the injection webhook', () => {
     expect((await post('{}', 'application/json; charset=utf-8', '/other')).status).to.equal(404);
     expect((await handle(httpRequest('GET /inject'))).status).to.equal(405);
   });
+
+  for (const [what, body] of [
+    ['a list', '[]'],
+    ['a text', '"AdmissionReview"'],
+    ['null', 'null'],
+    ['half of one', JSON.stringify(reviewOf(pod)).slice(0, 200)],
+    ['brackets without end', '['.repeat(1 << 20)],
+    [
+      'one with brackets nearly without end',
+      JSON.stringify(reviewOf(pod)).replace('"review-1"', `"review-1","x":${'['.repeat(50_000)}${']'.repeat(50_000)}`),
+    ],
+    ['bytes that are no UTF-8', String.fromCharCode(0xfffd, 0)],
+    ['a review without a request', '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}'],
+    ['another kind', '{"kind":"Pod","apiVersion":"v1"}'],
+  ] as const) {
+    it(`refuses ${what} in place of a review, and stays what it is`, async () => {
+      const response = await post(body);
+      expect(response.status).to.equal(200);
+      expect(JSON.parse(String(response.body)).response).to.include({ uid: '', allowed: false });
+      expect((await ask(reviewOf(pod))).response.allowed).to.equal(true);
+    });
+  }
+
+  for (const [what, object] of [
+    ['nothing', null],
+    ['a text', 'pod'],
+    ['a list', []],
+    ['a pod without containers', { metadata: {}, spec: {} }],
+    ['containers that are none', { metadata: {}, spec: { containers: [1, null] } }],
+    ['labels that are no texts', { metadata: { labels: { app: 1 } }, spec: { containers: [] } }],
+    ['a forged status', { metadata: { annotations: { 'sidecar.mesh.io/status': '{"version":1}' } }, spec: { containers: [] } }],
+  ] as const) {
+    it(`refuses ${what} in place of a pod, with the reason`, async () => {
+      const { response } = await ask(reviewOf(object));
+      expect(response).to.include({ uid: 'review-1', allowed: false });
+      expect(response.status?.code).to.equal(400);
+      expect(response.status?.message).to.match(/^pod /);
+    });
+  }
+
+  it('injects into a pod however deep what it does not read of it is', async () => {
+    const depth = 5_000;
+    const text = JSON.stringify(reviewOf({ ...pod, spec: { ...pod.spec, affinity: 'DEEP' } }));
+    const answer = await post(text.replace('"DEEP"', `${'['.repeat(depth)}${']'.repeat(depth)}`));
+    expect(JSON.parse(String(answer.body)).response).to.include({ allowed: true, patchType: 'JSONPatch' });
+  });
+
+  it('reads large reviews, whose texts may have any brackets', async () => {
+    const annotations = { note: `${'['.repeat(200_000)}\\"{`, other: '\\' };
+    const { response } = await ask(reviewOf({ ...pod, metadata: { ...pod.metadata, annotations } }));
+    expect(response).to.include({ allowed: true, patchType: 'JSONPatch' });
+  });
+
+  it('takes so many bytes of reviews at once only, and the next when those are received', async () => {
+    const handler = injectHandler(() => fakeInjection(), logger);
+    let receive: (body: Buffer) => void = () => {};
+    const body = new Promise<Buffer>((resolve) => {
+      receive = resolve;
+    });
+    const request = httpRequest('POST /inject', { headers: { 'content-type': 'application/json' } });
+    const slow = Array.from({ length: 16 }, () => handler({ ...request, body: () => body }));
+    expect((await handler(request)).status, 'the 17th of unknown size').to.equal(503);
+    receive(Buffer.from(JSON.stringify(reviewOf(pod))));
+    for (const response of await Promise.all(slow)) expect(response.status).to.equal(200);
+    expect((await handler({ ...request, body: () => body })).status).to.equal(200);
+  });
 });
