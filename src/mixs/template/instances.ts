@@ -10,19 +10,23 @@ type Dimensions = Readonly<Record<string, TypedValue>>;
 /** What a handler is given, by template. Times are nanoseconds since 1970. What could not be evaluated and is not required is absent. */
 export interface Instances {
   readonly apikey: Named & {
-    readonly api?: string;
-    readonly apiVersion?: string;
-    readonly apiOperation?: string;
+    readonly api?: string | undefined;
+    readonly apiVersion?: string | undefined;
+    readonly apiOperation?: string | undefined;
     readonly apiKey: string;
-    readonly timestamp?: bigint;
+    readonly timestamp?: bigint | undefined;
   };
   readonly authorization: Named & {
-    readonly subject: { readonly user?: string; readonly groups?: string; readonly properties: Dimensions };
+    readonly subject: {
+      readonly user?: string | undefined;
+      readonly groups?: string | undefined;
+      readonly properties: Dimensions;
+    };
     readonly action: {
-      readonly namespace?: string;
-      readonly service?: string;
-      readonly method?: string;
-      readonly path?: string;
+      readonly namespace?: string | undefined;
+      readonly service?: string | undefined;
+      readonly method?: string | undefined;
+      readonly path?: string | undefined;
       readonly properties: Dimensions;
     };
   };
@@ -34,73 +38,73 @@ export interface Instances {
     readonly variables: Dimensions;
     readonly timestamp: bigint;
     readonly severity: string;
-    readonly monitoredResourceType?: string;
+    readonly monitoredResourceType?: string | undefined;
     readonly monitoredResourceDimensions: Dimensions;
   };
   readonly metric: Named & {
     readonly value: TypedValue;
     readonly dimensions: Dimensions;
-    readonly monitoredResourceType?: string;
+    readonly monitoredResourceType?: string | undefined;
     readonly monitoredResourceDimensions: Dimensions;
   };
   readonly tracespan: Named & {
     readonly traceId: string;
-    readonly spanId?: string;
-    readonly parentSpanId?: string;
+    readonly spanId?: string | undefined;
+    readonly parentSpanId?: string | undefined;
     readonly spanName: string;
     readonly startTime: bigint;
     readonly endTime: bigint;
     readonly spanTags: Dimensions;
-    readonly httpStatusCode?: bigint;
-    readonly clientSpan?: boolean;
-    readonly rewriteClientSpanId?: boolean;
-    readonly sourceName?: string;
-    readonly sourceIp?: string;
-    readonly destinationName?: string;
-    readonly destinationIp?: string;
-    readonly requestSize?: bigint;
-    readonly requestTotalSize?: bigint;
-    readonly responseSize?: bigint;
-    readonly responseTotalSize?: bigint;
-    readonly apiProtocol?: string;
+    readonly httpStatusCode?: bigint | undefined;
+    readonly clientSpan?: boolean | undefined;
+    readonly rewriteClientSpanId?: boolean | undefined;
+    readonly sourceName?: string | undefined;
+    readonly sourceIp?: string | undefined;
+    readonly destinationName?: string | undefined;
+    readonly destinationIp?: string | undefined;
+    readonly requestSize?: bigint | undefined;
+    readonly requestTotalSize?: bigint | undefined;
+    readonly responseSize?: bigint | undefined;
+    readonly responseTotalSize?: bigint | undefined;
+    readonly apiProtocol?: string | undefined;
   };
   readonly edge: Named & {
     readonly timestamp: bigint;
-    readonly sourceWorkloadNamespace?: string;
-    readonly sourceWorkloadName?: string;
-    readonly sourceOwner?: string;
-    readonly sourceUid?: string;
-    readonly destinationWorkloadNamespace?: string;
-    readonly destinationWorkloadName?: string;
-    readonly destinationOwner?: string;
-    readonly destinationUid?: string;
-    readonly destinationServiceNamespace?: string;
-    readonly destinationServiceName?: string;
-    readonly contextProtocol?: string;
-    readonly apiProtocol?: string;
+    readonly sourceWorkloadNamespace?: string | undefined;
+    readonly sourceWorkloadName?: string | undefined;
+    readonly sourceOwner?: string | undefined;
+    readonly sourceUid?: string | undefined;
+    readonly destinationWorkloadNamespace?: string | undefined;
+    readonly destinationWorkloadName?: string | undefined;
+    readonly destinationOwner?: string | undefined;
+    readonly destinationUid?: string | undefined;
+    readonly destinationServiceNamespace?: string | undefined;
+    readonly destinationServiceName?: string | undefined;
+    readonly contextProtocol?: string | undefined;
+    readonly apiProtocol?: string | undefined;
   };
   /** Asks for what is known of both ends; the answer becomes attributes by the instance's `attributeBindings`. */
   readonly kubernetes: Named & {
-    readonly sourceUid?: string;
-    readonly sourceIp?: string;
-    readonly destinationUid?: string;
-    readonly destinationIp?: string;
-    readonly destinationPort?: bigint;
+    readonly sourceUid?: string | undefined;
+    readonly sourceIp?: string | undefined;
+    readonly destinationUid?: string | undefined;
+    readonly destinationIp?: string | undefined;
+    readonly destinationPort?: bigint | undefined;
   };
 }
 
 /** What a handler of the `kubernetes` template finds out of one end. */
 export interface KubernetesOutput {
-  readonly podName?: string;
-  readonly podUid?: string;
-  readonly podIp?: string;
-  readonly labels?: StringMap;
-  readonly namespace?: string;
-  readonly serviceAccount?: string;
-  readonly hostIp?: string;
-  readonly owner?: string;
-  readonly workloadUid?: string;
-  readonly workloadName?: string;
-  readonly workloadNamespace?: string;
-  readonly containerName?: string;
+  readonly podName?: string | undefined;
+  readonly podUid?: string | undefined;
+  readonly podIp?: string | undefined;
+  readonly labels?: StringMap | undefined;
+  readonly namespace?: string | undefined;
+  readonly serviceAccount?: string | undefined;
+  readonly hostIp?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly workloadUid?: string | undefined;
+  readonly workloadName?: string | undefined;
+  readonly workloadNamespace?: string | undefined;
+  readonly containerName?: string | undefined;
 }
