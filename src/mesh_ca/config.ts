@@ -27,6 +27,8 @@ export interface CaConfig {
   readonly listenedNamespace: string | undefined;
   readonly source: AuthoritySource;
   readonly limits: SigningLimits;
+  /** Of keys that the authority makes: its own, and those of service accounts. */
+  readonly keyType: KeyType;
   readonly grace: GracePeriod;
   /** Undefined: no gRPC. */
   readonly grpc: { readonly port: number; readonly names: readonly SubjectAltName[] } | undefined;
@@ -59,6 +61,7 @@ export function resolveConfig(
     listenedNamespace: options['listened-namespace'] || env['NAMESPACE'] || undefined,
     source: authoritySource(options, cwd),
     limits: signingLimits(options),
+    keyType: keyTypeOf(options),
     grace: gracePeriod(options),
     liveness: livenessFile(options),
     grpc:

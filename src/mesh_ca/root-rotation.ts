@@ -15,7 +15,9 @@ export type RotationStep =
 export interface RotationState {
   readonly current: Validity;
   readonly next: Validity | undefined;
-  /** For how long the successor is known to be published, by a clock that never jumps. */
+  /** For how long the successor has been known here, by a clock that never jumps. */
+  readonly nextKnownFor: Duration;
+  /** And for how long everybody who needs it has been given it. */
   readonly nextPublishedFor: Duration;
 }
 
@@ -23,7 +25,8 @@ export interface RotationState {
 const LEAST_PUBLISHED_MS = 3_600_000;
 
 /**
- * The next step: a successor when the grace period begins; in the middle of it, once everybody had time to load it, the successor signs.
+ * The next step: a successor when the grace period begins; in the middle of it, once everybody was given it and had time to load it, the
+ * successor signs. Who cannot be given it holds that up until an eighth of the period is left: then all would be cut off soon.
  * A root that is valid is never taken out of what is trusted.
  */
 export function rotationStep(state: RotationState, grace: GracePeriod, now: Date): RotationStep {
@@ -34,7 +37,8 @@ export function rotationStep(state: RotationState, grace: GracePeriod, now: Date
   if (next === undefined || next.notBefore > now || next.notAfter <= current.notAfter) return { type: 'make-next' };
   const remaining = current.notAfter.getTime() - now.getTime();
   const period = remaining - untilGrace;
-  const isLate = remaining < period / 2;
-  const isPublished = state.nextPublishedFor >= Math.min(LEAST_PUBLISHED_MS, period / 4);
-  return { type: isLate && isPublished ? 'switch' : 'none' };
+  const leastPublished = Math.min(LEAST_PUBLISHED_MS, period / 4);
+  const isReady = remaining < period / 2 && state.nextPublishedFor >= leastPublished;
+  const isUrgent = remaining < period / 8 && state.nextKnownFor >= leastPublished;
+  return { type: isReady || isUrgent ? 'switch' : 'none' };
 }

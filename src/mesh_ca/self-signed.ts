@@ -1,7 +1,8 @@
 /** The self-signed root: kept in a Secret, made once, and never replaced while it is valid. */
 import type { Logger } from '../io/log/logger.ts';
-import { type Duration, milliseconds } from '../lib/duration.ts';
+import { type Duration, milliseconds, seconds } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
+import type { Leadership } from './leadership.ts';
 import { AuthorityHolder } from './live-authority.ts';
 import type { PemSecret, StoredPems } from './pem-secret.ts';
 import {
@@ -17,21 +18,32 @@ import {
 } from './root-material.ts';
 import { rotationStep } from './root-rotation.ts';
 import type { GracePeriod } from './rotation.ts';
+import type { Missing } from './spread.ts';
 
 export interface SelfSignedOptions {
   readonly spec: RootSpec;
   readonly grace: GracePeriod;
   readonly secret: PemSecret;
+  /** Only a leader makes or exchanges roots; the others take what it stores. */
+  readonly leadership: Pick<Leadership, 'term'>;
+  /** Who has not been given the roots that are trusted now. */
+  readonly missing: Missing;
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */
   readonly uptime: () => Duration;
   /** 16 random bytes. */
   readonly newSerial: () => Uint8Array;
+  /** Rejects when the signal is aborted. */
+  readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
   readonly logger: Logger;
+  readonly signal: AbortSignal;
 }
 
+/** Between looks for a root that the leader makes. */
+const LOOK: Duration = seconds(1);
 /** Replicas that start together meet at most once or twice. */
 const MAX_ATTEMPTS = 5;
+const MAX_NAMED = 10;
 
 export interface SelfSigned {
   readonly authority: AuthorityHolder;
@@ -41,18 +53,26 @@ export interface SelfSigned {
 
 /**
  * The authority of the Secret; where there is none, or it has expired, a new root is made and stored first. Of several replicas one
- * stores its root and the others take it. Rejects when the store cannot be read or written, or the Secret is damaged: a second root would
- * part the mesh.
+ * stores its root and the others take it; who does not lead waits for that. Rejects when the store cannot be read or written, the Secret
+ * is damaged (a second root would part the mesh), or the signal is aborted.
  */
 export async function openSelfSigned(options: SelfSignedOptions): Promise<SelfSigned> {
-  const { secret, logger } = options;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+  const { secret, logger, leadership, sleep, signal } = options;
+  let isWaiting = false;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; ) {
     const stored = await secret.read();
     const material = stored === undefined ? undefined : requireUndamaged(stored, options);
     if (material !== undefined && !isExpired(material.current, options)) {
       logger.info('root certificate loaded', { secret: secret.description });
       return keeper(material, options);
     }
+    if (leadership.term() === undefined) {
+      if (!isWaiting) logger.info('waiting for a root certificate, which the leader makes', { secret: secret.description });
+      isWaiting = true;
+      await sleep(LOOK, signal);
+      continue;
+    }
+    attempt += 1;
     const made = await firstRoot(material, options);
     if (await secret.write(entriesOf(made), stored)) {
       logger.info('root certificate made', { secret: secret.description });
@@ -104,35 +124,40 @@ function requireUndamaged(stored: StoredPems, options: SelfSignedOptions): RootM
 }
 
 function keeper(first: RootMaterial, options: SelfSignedOptions): SelfSigned {
-  const { secret, logger, uptime } = options;
+  const { secret, logger, leadership } = options;
   let material = first;
   const authority = new AuthorityHolder(requireAuthority(material, options.now()));
   let applied = trustedCerts(material, options.now());
-  let nextSeen = seen(material.next, undefined, uptime());
+  let nextSeen = seen(material.next, undefined, options);
   let lastFailure: string | undefined;
 
   /** What is stored may be as it was; then nothing changes. */
   function adopt(stored: RootMaterial): void {
-    nextSeen = seen(stored.next, nextSeen, uptime());
     material = stored;
     // Also a root that expires changes what is trusted.
     const trusted = trustedCerts(stored, options.now());
     // An expired root makes no authority; its successor will.
-    if (trusted === applied || isExpired(stored.current, options)) return;
-    authority.replace(requireAuthority(stored, options.now()));
-    applied = trusted;
+    if (trusted !== applied && !isExpired(stored.current, options)) {
+      authority.replace(requireAuthority(stored, options.now()));
+      applied = trusted;
+    }
+    // What is published follows the authority, so this comes after it.
+    nextSeen = seen(stored.next, nextSeen, options);
   }
 
   async function pass(): Promise<void> {
     const stored = await secret.read();
     if (stored === undefined) {
-      if (await secret.write(entriesOf(material), undefined))
+      if (leadership.term() !== undefined && (await secret.write(entriesOf(material), undefined)))
         logger.warn('the root certificate was gone from the store and is back');
       return;
     }
     adopt(requireUndamaged(stored, options));
+    if (leadership.term() === undefined) return;
     const after = await advance(material, nextSeen, options);
-    if (after !== undefined && (await secret.write(entriesOf(after), stored))) adopt(after);
+    // A key takes its time; the term may have ended meanwhile.
+    if (after === undefined || leadership.term() === undefined) return;
+    if (await secret.write(entriesOf(after), stored)) adopt(after);
   }
 
   return {
@@ -151,29 +176,36 @@ function keeper(first: RootMaterial, options: SelfSignedOptions): SelfSigned {
   };
 }
 
+/** Since when, by a clock that never jumps. */
 interface Seen {
   readonly cert: string;
-  readonly since: Duration;
+  readonly known: Duration;
+  /** Undefined: somebody still waits for it. */
+  readonly published: Duration | undefined;
 }
 
-/** Since when this process knows of a successor. */
-function seen(next: RootPems | undefined, before: Seen | undefined, uptime: Duration): Seen | undefined {
+/** Since when this process knows of a successor, and since when everybody was seen to have been given it. */
+function seen(next: RootPems | undefined, before: Seen | undefined, { uptime, missing }: SelfSignedOptions): Seen | undefined {
   if (next === undefined) return undefined;
-  return before?.cert === next.cert ? before : { cert: next.cert, since: uptime };
+  const same = before?.cert === next.cert ? before : undefined;
+  const published = missing().length > 0 ? undefined : (same?.published ?? uptime());
+  return { cert: next.cert, known: same?.known ?? uptime(), published };
 }
 
 /** What is to be stored next; undefined when nothing is due. */
 async function advance(
   material: RootMaterial,
   nextSeen: Seen | undefined,
-  { spec, grace, now, uptime, newSerial, logger }: SelfSignedOptions,
+  options: SelfSignedOptions,
 ): Promise<RootMaterial | undefined> {
+  const { spec, grace, now, uptime, newSerial, logger } = options;
   const { current, next } = material;
-  const nextPublishedFor = milliseconds(nextSeen === undefined ? 0 : uptime() - nextSeen.since);
+  const time = uptime();
   const state = {
+    nextKnownFor: milliseconds(time - (nextSeen?.known ?? time)),
+    nextPublishedFor: milliseconds(time - (nextSeen?.published ?? time)),
     current: validityOf(current),
     next: next && validityOf(next),
-    nextPublishedFor,
   };
   const step = rotationStep(state, grace, now());
   switch (step.type) {
@@ -186,9 +218,18 @@ async function advance(
       return { ...material, next: made };
     }
     case 'switch':
+      if (nextSeen?.published === undefined) logWaiting(options);
       logger.warn('the successor of the root certificate signs from now on', { until: state.next?.notAfter.toISOString() });
       return { current: next ?? current, next: undefined, previous: current };
   }
+}
+
+function logWaiting({ missing, logger }: SelfSignedOptions): void {
+  const waiting = missing();
+  logger.error('the root certificate ends soon, so its successor signs though not everybody was given it', {
+    missing: waiting.slice(0, MAX_NAMED),
+    count: waiting.length,
+  });
 }
 
 function validityOf(root: RootPems): { readonly notBefore: Date; readonly notAfter: Date } {

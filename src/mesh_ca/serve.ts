@@ -1,6 +1,8 @@
 /** The running authority: joins the signing key, what is followed, the gRPC server and the regular upkeep. */
 
-import { setInterval } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createHealthService } from '../io/grpc/health.ts';
 import { createGrpcServer } from '../io/grpc/server.ts';
 import type { Host } from '../io/host.ts';
@@ -9,55 +11,66 @@ import { createTokenVerifier } from '../io/jwks/verify-token.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { keepLivenessFile } from '../io/probe/liveness-file.ts';
 import { describeCertificate } from '../io/x509/chain.ts';
-import { seconds } from '../lib/duration.ts';
+import { type Duration, milliseconds, seconds } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
-import type { ObjectStore } from '../sources/store/object-store.ts';
+import type { OpenedStore } from '../sources/store/open.ts';
 import { type Authority, intermediatePems, rootPem } from './authority.ts';
 import { CA_SERVICE_ACCOUNT, type CaConfig } from './config.ts';
+import { distribute } from './distribution.ts';
+import { joinElection } from './election.ts';
 import { logExpiry, statusText } from './expiry.ts';
+import { type Leadership, soleLeader } from './leadership.ts';
 import type { LiveAuthority } from './live-authority.ts';
-import { followNamespaces } from './publish-root.ts';
 import { selfCheck } from './self-check.ts';
 import { createServerIdentity, type ServerIdentity } from './server-identity.ts';
 import { caMethods } from './services.ts';
 import { followSettings, type Settings } from './settings.ts';
 import { newSerial, openAuthority } from './source.ts';
+import { createSpread } from './spread.ts';
 
-const UPKEEP = seconds(60);
-const UPKEEPS_A_DAY = (24 * 3600 * 1000) / UPKEEP;
+const LONGEST_PAUSE: Duration = seconds(60);
+const SHORTEST_PAUSE: Duration = seconds(1);
+/** Upkeeps in the life of what lives shortest, at least. */
+const UPKEEPS_IN_A_LIFE = 60;
+const DAY: Duration = seconds(24 * 3600);
+/** Its holder leads. */
+const LEASE = 'mesh-citadel';
 /** Calls that run get this long at shutdown. */
 const SHUTDOWN_GRACE_MS = 5_000;
 /** Certificate signing requests are small. */
 const MAX_MESSAGE_SIZE = 72 * 1024;
 
 /** Serves until the host's signal is aborted. */
-export async function serve(config: CaConfig, store: ObjectStore, host: Host, logger: Logger): Promise<void> {
+export async function serve(config: CaConfig, store: OpenedStore, host: Host, logger: Logger): Promise<void> {
   // What is followed ends with the server, also when it fails to start.
   const stop = new AbortController();
   const signal = AbortSignal.any([host.signal, stop.signal]);
+  let resign = async (): Promise<void> => {};
   try {
     const settings = follow(config, store, host, logger, signal);
     await settings.synced;
     const { trustDomain } = settings;
-    const { authority, keepUp: keepAuthorityUp } = await openAuthority({ config, store, host, trustDomain, logger, signal });
+    const leadership = join(config, store, host, logger, signal);
+    resign = () => leadership.resign();
+    const spread = createSpread();
+    const shared = { config, store, host, leadership, logger, signal };
+    const { authority, keepUp: keepAuthorityUp } = await openAuthority({ ...shared, trustDomain, missing: spread.missing });
     requireRoomBelow(config, authority.current());
     logExpiry(authority.current(), host.now(), logger);
-    const kinds = kindsFor(host.names);
-    const only = config.listenedNamespace === undefined ? undefined : [config.listenedNamespace];
-    const publisher = followNamespaces({ store, kinds, rootPem: () => rootPem(authority.current()), only, logger, signal });
+    const distribution = distribute({ ...shared, authority, settings, spread });
     const server = await startServer(config, authority, settings, host, logger);
     authority.onChange(() => {
       logExpiry(authority.current(), host.now(), logger);
-      void publisher.publish();
       void server?.identity.renewIfDue();
     });
     const living = keepAlive({ config, authority, settings, server }, host, logger, signal);
-    await keepUp(signal, async (round) => {
+    const daily = every(DAY, () => logExpiry(authority.current(), host.now(), logger));
+    await keepUp(config, authority, signal, async () => {
       await keepAuthorityUp();
-      await publisher.publish();
+      await distribution.check();
       await server?.identity.renewIfDue();
-      if (round % UPKEEPS_A_DAY === 0) logExpiry(authority.current(), host.now(), logger);
+      daily();
     });
     logger.info('shutting down');
     await Promise.all([living, server?.close()]);
@@ -66,10 +79,29 @@ export async function serve(config: CaConfig, store: ObjectStore, host: Host, lo
     if (!host.signal.aborted) throw thrown;
   } finally {
     stop.abort();
+    await resign();
   }
 }
 
-function follow(config: CaConfig, store: ObjectStore, host: Host, logger: Logger, signal: AbortSignal): Settings {
+/** Replicas on one API server elect the one that writes; a directory has one authority. */
+function join(config: CaConfig, store: OpenedStore, host: Host, logger: Logger, signal: AbortSignal): Leadership {
+  if (store.client === undefined) return soleLeader(signal);
+  return joinElection({
+    store,
+    kinds: kindsFor(host.names),
+    namespace: config.storageNamespace,
+    name: LEASE,
+    identity: `${hostname()}_${randomUUID()}`,
+    now: host.now,
+    uptime: () => milliseconds(performance.now()),
+    random: Math.random,
+    sleep: (time, abort) => sleep(time, undefined, { signal: abort }),
+    logger,
+    signal,
+  });
+}
+
+function follow(config: CaConfig, store: OpenedStore, host: Host, logger: Logger, signal: AbortSignal): Settings {
   const keySets = createJwksFetcher({
     fetch: (url, init) => fetch(url, init),
     clock: systemFetchClock,
@@ -177,15 +209,32 @@ function requireRoomBelow({ limits }: CaConfig, { depthBelow, certificate }: Aut
   );
 }
 
-/** Runs something from time to time until the signal is aborted. */
-async function keepUp(signal: AbortSignal, run: (round: number) => Promise<void>): Promise<void> {
-  let round = 0;
+/** Does what is to be done from time to time, until the signal is aborted; more often where certificates live for minutes. */
+async function keepUp(
+  { limits }: CaConfig,
+  authority: LiveAuthority,
+  signal: AbortSignal,
+  run: () => Promise<void>,
+): Promise<void> {
   try {
-    for await (const _ of setInterval(UPKEEP, undefined, { signal })) {
-      round += 1;
-      await run(round);
+    for (;;) {
+      const { validFromDate, validToDate } = authority.current().certificate;
+      const shortest = Math.min(limits.defaultTtl, validToDate.getTime() - validFromDate.getTime());
+      const pause = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, shortest / UPKEEPS_IN_A_LIFE));
+      await sleep(pause, undefined, { signal });
+      await run();
     }
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
   }
+}
+
+/** Runs something when it is called, but only once in a while. */
+function every(time: Duration, run: () => void): () => void {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < time) return;
+    last = performance.now();
+    run();
+  };
 }

@@ -3,14 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
-import { milliseconds } from '../lib/duration.ts';
+import { type Duration, milliseconds } from '../lib/duration.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import type { CaConfig } from './config.ts';
+import { followEach } from './follow-each.ts';
+import type { Leadership } from './leadership.ts';
 import type { AuthorityHolder } from './live-authority.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { PemSecret } from './pem-secret.ts';
 import { followPluggedIn } from './plugged-in.ts';
-import { openSelfSigned } from './self-signed.ts';
+import { openSelfSigned, type SelfSigned, type SelfSignedOptions } from './self-signed.ts';
+import type { Missing } from './spread.ts';
 import { followUpstream } from './upstream.ts';
 import { requestSigningCertificate } from './upstream-client.ts';
 
@@ -34,6 +38,9 @@ export interface SourceOptions {
   readonly store: ObjectStore;
   readonly host: Host;
   readonly trustDomain: () => string;
+  readonly leadership: Leadership;
+  /** Who has not been given the roots that are trusted now. */
+  readonly missing: Missing;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -60,7 +67,7 @@ export async function openAuthority(options: SourceOptions): Promise<OpenedAutho
         grace: config.grace,
         secret: new PemSecret({ store, kinds, namespace, name: UPSTREAM_SECRET, type: `${names.domain}/ca-intermediate` }),
         request: (pair, rootPem, abort) => requestSigningCertificate(source.upstream, pair, rootPem, abort),
-        sleep: (time, abort) => setTimeout(time, undefined, { signal: abort }),
+        sleep,
         random: Math.random,
         trustDomain: options.trustDomain,
         now,
@@ -70,14 +77,40 @@ export async function openAuthority(options: SourceOptions): Promise<OpenedAutho
       return { authority, keepUp: async () => {} };
     }
     case 'self-signed':
-      return openSelfSigned({
+      return openFollowed(options, {
         spec: source,
         grace: config.grace,
         secret: new PemSecret({ store, kinds, namespace, name: ROOT_SECRET, type: `${names.domain}/ca-root` }),
+        leadership: options.leadership,
+        missing: options.missing,
         uptime: () => milliseconds(performance.now()),
         now,
         newSerial,
+        sleep,
         logger,
+        signal,
       });
   }
+}
+
+/** What another replica stores is taken over at once. */
+async function openFollowed({ store, host, config, leadership }: SourceOptions, options: SelfSignedOptions): Promise<SelfSigned> {
+  const { logger, signal } = options;
+  const root = await openSelfSigned(options);
+  const upkeep = oneAtATime(() => root.keepUp());
+  followEach<string>({
+    store,
+    kind: kindsFor(host.names).secret,
+    watch: { signal, namespace: config.storageNamespace, fieldSelector: `metadata.name=${ROOT_SECRET}` },
+    keyOf: ({ metadata }) => metadata.name,
+    parse: ({ metadata }) => (metadata.name === ROOT_SECRET ? metadata.name : undefined),
+    onChange: () => void upkeep(),
+    logger,
+  });
+  leadership.onTerm(() => void upkeep());
+  return { ...root, keepUp: upkeep };
+}
+
+function sleep(time: Duration, signal: AbortSignal): Promise<void> {
+  return setTimeout(time, undefined, { signal });
 }

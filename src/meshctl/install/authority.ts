@@ -4,6 +4,9 @@ import type { KubeObject } from '../../model/object.ts';
 import { type InstallOptions, READ } from './options.ts';
 import { type Component, clusterRights, deployment, ownNamespaceRights, service, serviceAccount } from './parts.ts';
 
+const FOLLOW = ['list', 'watch'] as const;
+/** It carries the roots into every namespace. */
+const ROOT_CONFIG_MAP = 'mesh-ca-root-cert';
 const LIVENESS = { path: '/run/mesh/ca.liveness', interval: '10s' } as const;
 
 export function authorityObjects({ namespace, image }: InstallOptions): readonly KubeObject[] {
@@ -18,14 +21,18 @@ export function authorityObjects({ namespace, image }: InstallOptions): readonly
   return [
     serviceAccount(component),
     ...clusterRights(component, [
-      { apiGroups: [''], resources: ['namespaces', 'serviceaccounts'], verbs: READ },
-      { apiGroups: [''], resources: ['secrets'], verbs: [...READ, 'create', 'update', 'delete'] },
-      { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update'] },
+      { apiGroups: [''], resources: ['namespaces', 'serviceaccounts'], verbs: FOLLOW },
+      // Roles know no types of Secrets; which it writes is up to their names and types.
+      { apiGroups: [''], resources: ['secrets'], verbs: [...READ, 'create', 'update'] },
+      { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROOT_CONFIG_MAP], verbs: [...READ, 'update'] },
+      // What is yet to be made has no name for a Role.
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
     ]),
     ...ownNamespaceRights(component, [
-      { apiGroups: [''], resources: ['configmaps'], verbs: READ },
-      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: FOLLOW },
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [name], verbs: ['get', 'update'] },
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
     ]),
     service(component, [{ name: 'grpc-citadel', port: grpc, targetPort: grpc }]),
     deployment(component, {

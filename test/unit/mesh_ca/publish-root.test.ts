@@ -45,16 +45,37 @@ describe('publishing the root', () => {
   let store: CountingStore;
   let stop: AbortController;
   let logger: MemoryLogger;
+  let root: string;
+  let leads: boolean;
+  let begin: () => void;
+  const leadership = {
+    term: () => (leads ? stop.signal : undefined),
+    onTerm: (begun: () => void) => {
+      begin = begun;
+      if (leads) begun();
+    },
+  };
   beforeEach(async () => {
     store = new CountingStore({ kinds, now: () => NOW, newUid: randomUUID });
     stop = new AbortController();
     logger = new MemoryLogger();
+    [root, leads] = [ROOT, true];
     for (const name of ['foo', 'bar']) await store.create(namespace(name));
   });
   afterEach(() => stop.abort());
 
-  const start = (only?: readonly string[], over: ObjectStore = store): RootPublisher =>
-    followNamespaces({ store: over, kinds, rootPem: () => ROOT, only, logger, signal: stop.signal });
+  const start = (only?: string, over: ObjectStore = store): RootPublisher =>
+    followNamespaces({
+      store: over,
+      kinds,
+      rootPem: () => root,
+      only,
+      leadership,
+      random: () => 0.5,
+      sleep: (_, signal) => new Promise((__, reject) => signal.addEventListener('abort', reject)),
+      logger,
+      signal: stop.signal,
+    });
 
   async function published(): Promise<Readonly<Record<string, unknown>>> {
     const maps = await store.list(kinds.configMap);
@@ -77,12 +98,43 @@ describe('publishing the root', () => {
     expect(store.writes).to.equal(1);
   });
 
-  it('restores what was deleted', async () => {
-    const publisher = start();
-    await publisher.synced;
+  /** Resolves when the ConfigMap of a namespace holds a text; as soon as it does, or when it changes to that. */
+  async function holds(ns: string, text: string): Promise<void> {
+    for await (const change of store.watch(kinds.configMap, { namespace: ns, signal: stop.signal })) {
+      const maps = change.type === 'listed' ? change.objects : change.type === 'deleted' ? [] : [change.object];
+      if (maps.some(({ data }) => (data as Record<string, string>)['root-cert.pem'] === text)) return;
+    }
+  }
+
+  it('restores what was deleted or changed', async () => {
+    await start().synced;
     await store.delete({ kind: kinds.configMap, namespace: 'foo', name: 'mesh-ca-root-cert' });
+    await holds('foo', ROOT);
+    await store.replace(configMap('bar', { 'root-cert.pem': 'mine' }));
+    await holds('bar', ROOT);
+  });
+
+  it('is left to the leader, and begins with a term', async () => {
+    leads = false;
+    await start().synced;
+    expect(await published()).to.deep.equal({});
+    leads = true;
+    begin();
+    await Promise.all([holds('foo', ROOT), holds('bar', ROOT)]);
+  });
+
+  it('tells which ConfigMaps still hold other roots', async () => {
+    const publisher = start();
+    expect(publisher.missing()).to.deep.equal(['ConfigMaps that are not listed yet']);
+    await publisher.synced;
+    root = 'both roots\n';
+    await holds('foo', ROOT);
+    store.failing = 'bar';
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(publisher.missing()).to.deep.equal(['ConfigMap bar/mesh-ca-root-cert', 'ConfigMap foo/mesh-ca-root-cert']);
     await publisher.publish();
-    expect(Object.keys(await published())).to.deep.equal(['bar', 'foo']);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(publisher.missing()).to.deep.equal(['ConfigMap bar/mesh-ca-root-cert']);
   });
 
   it('reaches a namespace that comes later', async () => {
@@ -103,7 +155,7 @@ describe('publishing the root', () => {
   });
 
   it('keeps to the namespace it listens to', async () => {
-    await start(['foo']).synced;
+    await start('foo').synced;
     expect(Object.keys(await published())).to.deep.equal(['foo']);
   });
 

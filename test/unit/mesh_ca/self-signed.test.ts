@@ -6,6 +6,7 @@ import { type Duration, seconds } from '../../../src/lib/duration.ts';
 import { MeshError } from '../../../src/lib/errors.ts';
 import { namesFor } from '../../../src/lib/names.ts';
 import { type Authority, issue, rootPem } from '../../../src/mesh_ca/authority.ts';
+import { soleLeader } from '../../../src/mesh_ca/leadership.ts';
 import { PemSecret } from '../../../src/mesh_ca/pem-secret.ts';
 import { openSelfSigned, type SelfSigned, type SelfSignedOptions } from '../../../src/mesh_ca/self-signed.ts';
 import { kindsFor } from '../../../src/model/kinds.ts';
@@ -40,10 +41,14 @@ function optionsFor(store: ObjectStore, now = NOW, ttl: Duration = seconds(365 *
     spec: { keyType: 'ec-p256', ttl, organization: 'k8s.cluster.local' },
     grace: { ratio: 0.5, minimum: seconds(600) },
     secret: new PemSecret({ store, kinds, namespace: 'mesh-system', name: 'mesh-ca-secret', type: 'mesh.io/ca-root' }),
+    leadership: soleLeader(new AbortController().signal),
+    missing: () => [],
     now: () => now,
     uptime: () => seconds(0),
     newSerial: testSerial,
+    sleep: () => expect.fail('waited'),
     logger: new MemoryLogger(),
+    signal: new AbortController().signal,
   };
 }
 

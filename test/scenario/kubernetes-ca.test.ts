@@ -1,0 +1,155 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { expect } from 'chai';
+import { namesFor } from '../../src/lib/names.ts';
+import { authorityObjects } from '../../src/meshctl/install/authority.ts';
+import { CaProcess } from '../harness/ca-process.ts';
+import { openssl } from '../harness/certificates.ts';
+import { requireCluster, type TestCluster } from '../harness/cluster.ts';
+import { eventually, kubeconfigOf, readSecret, type Stored } from '../harness/cluster-account.ts';
+
+const SYSTEM = 'ca-system';
+const NS = 'ca-apps';
+const ACCOUNT = { namespace: SYSTEM, name: 'mesh-citadel-service-account' };
+
+describe('mesh_ca on a real API server', function () {
+  this.timeout(90_000);
+  let cluster: TestCluster;
+  let kubeconfig: string;
+  const running = new Set<CaProcess>();
+
+  before(async function () {
+    cluster = await requireCluster(this);
+    for (const name of [SYSTEM, NS]) cluster.kubectl(['create', 'namespace', name]);
+    const objects = authorityObjects({ names: namesFor('mesh.io'), namespace: SYSTEM, image: 'mesh', replicas: 1 });
+    kubeconfig = kubeconfigOf(cluster, objects, ACCOUNT);
+  });
+  afterEach(async () => {
+    await Promise.all([...running].map((ca) => ca.stop()));
+    running.clear();
+  });
+  after(() => {
+    for (const name of [SYSTEM, NS]) cluster?.kubectl(['delete', 'namespace', name, '--wait=false']);
+  });
+
+  /** As its own service account, with the rights of the printed manifests and no others. */
+  async function start(options: Readonly<Record<string, unknown>> = {}): Promise<CaProcess> {
+    const given = { 'orch-config': kubeconfig, 'self-signed-ca': true, 'citadel-storage-namespace': SYSTEM };
+    const ca = await CaProcess.start({ ...given, 'listened-namespace': NS, ...options });
+    running.add(ca);
+    return ca;
+  }
+  async function stop(ca: CaProcess): Promise<void> {
+    running.delete(ca);
+    await ca.stop();
+  }
+
+  const secretOf = (account: string): Promise<Stored> => eventually(() => readSecret(cluster, NS, `mesh.${account}`));
+  /** The Secret once it is another version than before. */
+  const changed = (account: string, before: Stored): Promise<Stored> =>
+    eventually(() => {
+      const now = readSecret(cluster, NS, `mesh.${account}`);
+      return now !== undefined && now.resourceVersion !== before.resourceVersion && isWhole(now) ? now : undefined;
+    });
+  const rootSecret = (): Stored | undefined => readSecret(cluster, SYSTEM, 'mesh-ca-secret');
+
+  /** Whether openssl verifies the certificate with the Secret's own roots, the key is its, and the name the account's. */
+  function isWhole(secret: Stored): boolean {
+    const account = secret.object.metadata.name.replace('mesh.', '');
+    const files = {
+      'leaf.pem': secret.text('cert-chain.pem'),
+      'roots.pem': secret.text('root-cert.pem'),
+    };
+    try {
+      const verified = openssl(files, 'verify', '-CAfile', 'roots.pem', '-untrusted', 'leaf.pem', 'leaf.pem');
+      const leaf = new X509Certificate(secret.text('cert-chain.pem'));
+      const isNamed = leaf.subjectAltName === `URI:spiffe://cluster.local/ns/${NS}/sa/${account}`;
+      return isNamed && verified === 'leaf.pem: OK\n' && leaf.checkPrivateKey(createPrivateKey(secret.text('key.pem')));
+    } catch {
+      return false;
+    }
+  }
+
+  const patch = (account: string, data: Readonly<Record<string, string>>): void => {
+    const encoded = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+    cluster.kubectl(['patch', 'secret', `mesh.${account}`, '-n', NS, '--type=merge', '-p', JSON.stringify({ data: encoded })]);
+  };
+
+  it('gives every service account a Secret with its key and certificate, and takes it away with the account', async () => {
+    await start();
+    cluster.kubectl(['create', 'serviceaccount', 'web', '-n', NS]);
+    const secret = await secretOf('web');
+    expect(secret.object['type']).to.equal('mesh.io/key-and-cert');
+    expect(Object.keys(secret.object['data'] as object).sort()).to.deep.equal(['cert-chain.pem', 'key.pem', 'root-cert.pem']);
+    expect(isWhole(secret)).to.equal(true);
+    const leaf = new X509Certificate(secret.text('cert-chain.pem'));
+    expect([leaf.subjectAltName, leaf.publicKey.asymmetricKeyDetails?.modulusLength]).to.deep.equal([
+      `URI:spiffe://cluster.local/ns/${NS}/sa/web`,
+      2048,
+    ]);
+    expect(secret.text('root-cert.pem')).to.equal(rootSecret()?.text('ca-cert.pem'));
+    expect(isWhole(await secretOf('default')), 'accounts that were there before').to.equal(true);
+    expect(readSecret(cluster, 'default', 'mesh.default'), 'only the namespace it listens to').to.equal(undefined);
+    cluster.kubectl(['delete', 'serviceaccount', 'web', '-n', NS]);
+    await eventually(() => (readSecret(cluster, NS, 'mesh.web') === undefined ? true : undefined));
+  });
+
+  it('mends what somebody edits or deletes, and nothing else', async () => {
+    await start();
+    cluster.kubectl(['create', 'serviceaccount', 'mended', '-n', NS]);
+    const first = await secretOf('mended');
+    const other = await secretOf('default');
+
+    patch('mended', { 'root-cert.pem': 'mine' });
+    const refreshed = await changed('mended', first);
+    expect(refreshed.text('root-cert.pem')).to.equal(first.text('root-cert.pem'));
+    expect(refreshed.text('key.pem'), 'a key that is good stays').to.equal(first.text('key.pem'));
+
+    const damages: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+      ['the key of another', { 'key.pem': other.text('key.pem') }],
+      ['the certificate of another', { 'key.pem': other.text('key.pem'), 'cert-chain.pem': other.text('cert-chain.pem') }],
+      ['garbage', { 'cert-chain.pem': 'garbage' }],
+      ['no key', { 'key.pem': '' }],
+    ];
+    for (const [what, data] of damages) {
+      const before = await secretOf('mended');
+      patch('mended', data);
+      const mended = await changed('mended', before);
+      expect(mended.text('key.pem'), what).not.to.equal(before.text('key.pem'));
+    }
+
+    const before = await secretOf('mended');
+    cluster.kubectl(['delete', 'secret', 'mesh.mended', '-n', NS]);
+    expect(isWhole(await changed('mended', before))).to.equal(true);
+    expect((await secretOf('default')).resourceVersion).to.equal(other.resourceVersion);
+  });
+
+  it('gives an account that was made anew a new Secret', async () => {
+    await start();
+    cluster.kubectl(['create', 'serviceaccount', 'again', '-n', NS]);
+    const first = await secretOf('again');
+    cluster.kubectl(['delete', 'serviceaccount', 'again', '-n', NS]);
+    cluster.kubectl(['create', 'serviceaccount', 'again', '-n', NS]);
+    const uid = cluster.kubectl(['get', 'serviceaccount', 'again', '-n', NS, '-o', 'jsonpath={.metadata.uid}']);
+    const second = await eventually(() => {
+      const now = readSecret(cluster, NS, 'mesh.again');
+      return now?.object.metadata.ownerReferences?.[0]?.uid === uid ? now : undefined;
+    });
+    expect([isWhole(second), second.resourceVersion === first.resourceVersion]).to.deep.equal([true, false]);
+  });
+
+  it('leaves good Secrets alone when it starts again, and those of others always', async () => {
+    const first = await start();
+    cluster.kubectl(['create', 'secret', 'generic', 'mesh.taken', '-n', NS, '--from-literal=key.pem=mine']);
+    cluster.kubectl(['create', 'serviceaccount', 'taken', '-n', NS]);
+    await first.logged('is of another type');
+    const before = await secretOf('default');
+    const taken = await secretOf('taken');
+    await stop(first);
+    const second = await start();
+    await second.logged('this replica leads');
+    await second.logged('is of another type');
+    expect((await secretOf('default')).resourceVersion).to.equal(before.resourceVersion);
+    expect((await secretOf('taken')).resourceVersion).to.equal(taken.resourceVersion);
+    expect(second.log).not.to.contain('secret of a service account issued');
+  });
+});
