@@ -1,4 +1,5 @@
 import { flagTable } from '../flags/table.ts';
+import { seconds } from '../lib/duration.ts';
 
 /** The flag of every meshctl command: the store to work on. */
 export const storeFlags = flagTable({
@@ -100,10 +101,27 @@ export const injectFlags = flagTable({
   },
 });
 
+const controlPlaneFlags = flagTable({
+  namespace: { type: 'string', char: 'n', default: 'mesh-system', summary: 'namespace of the control plane' },
+});
+
 /** The flags of `meshctl install`. */
 export const installFlags = flagTable({
-  namespace: { type: 'string', char: 'n', default: 'mesh-system', summary: 'namespace of the control plane' },
+  ...storeFlags,
+  ...controlPlaneFlags,
+  apply: { type: 'bool', default: false, summary: 'bring the objects into the cluster instead of printing them' },
   crds: { type: 'bool', default: false, summary: 'the CustomResourceDefinitions of the policies only' },
+  'dry-run': {
+    type: 'string',
+    default: 'none',
+    options: ['none', 'server'],
+    summary: 'with --apply: server asks the API server what would be done, and changes nothing',
+  },
+  'force-conflicts': {
+    type: 'bool',
+    default: false,
+    summary: 'with --apply: take over fields that somebody else has set to something else',
+  },
   image: {
     type: 'string',
     default: '',
@@ -116,5 +134,37 @@ export const installFlags = flagTable({
     max: 100,
     summary: 'how many of pilot-discovery, and how many of the injector, run',
   },
-  output: { type: 'string', char: 'o', default: 'yaml', options: ['yaml', 'json'], summary: 'form of the output' },
+  output: {
+    type: 'string',
+    char: 'o',
+    default: 'yaml',
+    options: ['yaml', 'json'],
+    summary: 'form of the objects; with --apply of the results, which otherwise are a line each',
+  },
+  timeout: { type: 'duration', default: seconds(300), summary: 'how long --wait waits' },
+  wait: { type: 'bool', default: false, summary: 'with --apply: wait until all Deployments are available' },
+});
+
+/** The flags of `meshctl uninstall`. */
+export const uninstallFlags = flagTable({
+  ...storeFlags,
+  ...controlPlaneFlags,
+  crds: {
+    type: 'bool',
+    default: false,
+    summary: 'delete the CustomResourceDefinitions too, and with them every policy',
+  },
+  output: {
+    type: 'string',
+    char: 'o',
+    default: 'text',
+    options: ['text', 'yaml', 'json'],
+    summary: 'form of the results',
+  },
+  purge: {
+    type: 'bool',
+    default: false,
+    summary: 'delete everything: policies, configuration, certificates, the key of the certificate authority, the namespace',
+  },
+  yes: { type: 'bool', char: 'y', default: false, summary: 'do not ask' },
 });

@@ -43,7 +43,7 @@ export function discoveryObjects({ names, namespace, image, replicas }: InstallO
       { name: 'https-xds', port: SECURE_GRPC_PORT, targetPort: grpc },
       { name: 'http-monitoring', port: monitoring, targetPort: monitoring },
     ]),
-    disruptionBudget(component),
+    ...disruptionBudget(component, replicas),
     deployment(component, {
       replicas,
       image,

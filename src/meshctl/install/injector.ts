@@ -38,7 +38,7 @@ export function injectorObjects(options: InstallOptions): readonly KubeObject[] 
       },
     ]),
     service(component, [{ name: 'https-inject', port: injectorFlags.port.default, targetPort: LISTEN_PORT }]),
-    disruptionBudget(component),
+    ...disruptionBudget(component, replicas),
     deployment(component, {
       replicas,
       image,

@@ -5,14 +5,17 @@ import { configurationObjects } from './configuration.ts';
 import { customResourceDefinitions } from './crds.ts';
 import { discoveryObjects } from './discovery.ts';
 import { injectorObjects } from './injector.ts';
+import { inStages } from './installed-kinds.ts';
 import type { InstallOptions } from './options.ts';
+import { labelled } from './ownership.ts';
 
 export function installationObjects(options: InstallOptions): readonly KubeObject[] {
-  return [
+  const objects = [
     ...customResourceDefinitions(options.names),
     ...configurationObjects(options),
     ...authorityObjects(options),
     ...discoveryObjects(options),
     ...injectorObjects(options),
   ];
+  return labelled(inStages(objects).flat(), options.names, options.namespace);
 }

@@ -1,3 +1,4 @@
+import { MeshError } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
 
 export interface InstallOptions {
@@ -14,6 +15,10 @@ export interface InstallOptions {
 export const MESH_CONFIG = { map: 'mesh', key: 'mesh' } as const;
 export const INJECTION_CONFIG = { map: 'mesh-sidecar-injector', key: 'config' } as const;
 
+/** What mesh_ca makes: the key of all identities, and its certificate in every namespace. */
+export const CA_SECRET = 'mesh-ca-secret';
+export const CA_ROOT_MAP = 'mesh-ca-root-cert';
+
 /** Where a component finds the key and certificate of its own account, a secret that mesh_ca keeps. */
 export const CERTIFICATES = '/etc/mesh/certs';
 
@@ -26,4 +31,10 @@ export function certificateMount(account: string, optional: boolean) {
     mountPath: CERTIFICATES,
     volume: { secret: { secretName: `mesh.${account}`, defaultMode: 0o440, optional } },
   };
+}
+
+/** Throws MeshError `usage`. */
+export function requireNamespaceName(namespace: string): void {
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace)) return;
+  throw new MeshError('usage', `--namespace: "${namespace}" is not the name of a namespace, such as mesh-system`);
 }

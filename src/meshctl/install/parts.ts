@@ -54,15 +54,12 @@ export function service(component: Component, ports: readonly PortMapping[]): Ku
   };
 }
 
-/** Voluntary evictions leave one of several replicas. */
-export function disruptionBudget(component: Component): KubeObject {
+/** Voluntary evictions leave one of several replicas. Of a single one there is none: it would keep its node from ever being drained. */
+export function disruptionBudget(component: Component, replicas: number): readonly KubeObject[] {
+  if (replicas === 1) return [];
   const { name, namespace } = component;
-  return {
-    apiVersion: 'policy/v1',
-    kind: 'PodDisruptionBudget',
-    metadata: { name, namespace },
-    spec: { minAvailable: 1, selector: { matchLabels: labelsOf(component) } },
-  };
+  const spec = { minAvailable: 1, selector: { matchLabels: labelsOf(component) } };
+  return [{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace }, spec }];
 }
 
 export function deployment(component: Component, parts: PodParts): KubeObject {
@@ -88,6 +85,7 @@ export function deployment(component: Component, parts: PodParts): KubeObject {
             fsGroup: USER,
             seccompProfile: { type: 'RuntimeDefault' },
           },
+          ...(parts.replicas === 1 ? {} : { affinity: apart(labels) }),
           containers: [container(component, parts)],
           ...(parts.mounts === undefined
             ? {}
@@ -98,6 +96,23 @@ export function deployment(component: Component, parts: PodParts): KubeObject {
   };
 }
 
+/** On nodes of their own where there are enough, so that one node's end leaves the others. */
+function apart(labels: Fields): Fields {
+  const term = { labelSelector: { matchLabels: labels }, topologyKey: 'kubernetes.io/hostname' };
+  return {
+    podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }] },
+  };
+}
+
+/** A process that takes this many times what it was given room for has a defect, and must not take the node with it. */
+const MEMORY_LIMIT_FACTOR = 4;
+
+function memoryLimit(request: string): string {
+  const [, amount = '', unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(request) ?? [];
+  if (amount === '') throw new Error(`${request} is no quantity of memory`);
+  return `${Number(amount) * MEMORY_LIMIT_FACTOR}${unit}`;
+}
+
 function container({ name }: Component, parts: PodParts): Fields {
   const mounts = parts.mounts?.map(({ name: mount, mountPath, readOnly = true }) => ({ name: mount, mountPath, readOnly }));
   return {
@@ -105,11 +120,14 @@ function container({ name }: Component, parts: PodParts): Fields {
     image: parts.image,
     command: ['mesh'],
     args: parts.args,
-    env: [{ name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } }],
+    env: [
+      { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+    ],
     ports: parts.ports,
     readinessProbe: parts.readinessProbe,
     livenessProbe: parts.livenessProbe,
-    resources: { requests: parts.resources },
+    resources: { requests: parts.resources, limits: { memory: memoryLimit(parts.resources.memory) } },
     securityContext: {
       allowPrivilegeEscalation: false,
       privileged: false,
