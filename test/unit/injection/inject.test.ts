@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import { parseCommandLine } from '../../../src/flags/parse.ts';
 import { injectPod } from '../../../src/injection/inject.ts';
 import type { PodManifest } from '../../../src/injection/pod.ts';
+import { DEFAULT_SETTINGS } from '../../../src/injection/settings.ts';
 import { initFlags } from '../../../src/mesh-init/flags.ts';
 import { proxyFlags } from '../../../src/pilot-agent/flags.ts';
 import { fakeInjection, IN_MESH, requireInjected } from '../../fakes/injection.ts';
+import { PODS } from '../../fakes/pods.ts';
 
 const CONTEXT = fakeInjection();
 const STATUS = CONTEXT.names.statusAnnotation;
@@ -39,6 +41,30 @@ const TEXT = fc.oneof(
     '#',
   ),
 );
+/** What an older version of the built-in template could have been. */
+const OLD_TEMPLATE = `
+initContainers:
+- {name: old-init, image: old}
+containers:
+- {name: mesh-proxy, image: old, args: [--statusPort, "15021"]}
+volumes:
+- {name: old-volume, emptyDir: {}}
+labels: {old: "1"}
+annotations: {old: "1"}
+securityContext: {fsGroup: 5, supplementalGroups: [5]}
+`;
+
+/**
+ * A pod of which nothing is left of what the forms of a manifest leave open: empty fields stand for absent ones, and ports
+ * that probes and hooks name for their numbers.
+ */
+function normal(pod: PodManifest): unknown {
+  const text = JSON.stringify(pod, (_, value) =>
+    typeof value === 'object' && value !== null && Object.keys(value).length === 0 ? undefined : value,
+  );
+  return JSON.parse(text.replaceAll('"port":"http"', '"port":8080'));
+}
+
 const LABELS = fc.dictionary(TEXT, TEXT, { maxKeys: 4 });
 
 describe('injection into a pod', () => {
@@ -129,15 +155,26 @@ describe('injection into a pod', () => {
 
   it('does it again without changing anything, whatever the pod', () => {
     fc.assert(
-      fc.property(LABELS, fc.boolean(), fc.boolean(), (labels, initContainers, fsGroup) => {
-        const spec = {
-          ...(initContainers ? { initContainers: [{ name: 'first' }], volumes: [{ name: 'mine' }] } : {}),
-          ...(fsGroup ? { securityContext: { fsGroup: 7 } } : {}),
-        };
-        const once = injected(podWith({ labels }, spec));
+      fc.property(PODS, LABELS, (pod, labels) => {
+        const once = injected({ ...pod, metadata: { ...pod.metadata, labels } });
         const twice = requireInjected(injectPod(once, IN_MESH, CONTEXT));
         expect(twice.patch).to.deep.equal([]);
         expect(twice.pod).to.deep.equal(once);
+      }),
+    );
+  });
+
+  it('gives a pod with the sidecar of an earlier template what a plain one gets, whatever the pod', () => {
+    const earlier = fakeInjection({
+      imagePullSecrets: ['old-secret'],
+      template: OLD_TEMPLATE,
+      values: { ...DEFAULT_SETTINGS, nativeSidecar: 'true' },
+    });
+    fc.assert(
+      fc.property(PODS, (pod) => {
+        const old = requireInjected(injectPod(pod, IN_MESH, earlier)).pod;
+        expect(JSON.stringify(old)).to.contain('old-volume');
+        expect(normal(injected(old))).to.deep.equal(normal(injected(pod)));
       }),
     );
   });
