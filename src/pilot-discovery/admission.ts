@@ -17,24 +17,29 @@ export interface Peer {
 /** Throws MeshError `unauthenticated` or `permission_denied` for a peer that does not get the configuration of the node. */
 export type Admission = (node: ProxyNode, peer: Peer) => void;
 
-export interface AdmissionDeps {
-  /** The one in force; nobody is admitted before there is one. */
-  readonly snapshot: () => Snapshot | undefined;
+/** Whom a certificate names. Throws MeshError `unauthenticated` when it has expired, `permission_denied` when it names no workload. */
+export type Identify = (certificate: X509Certificate) => SpiffeId;
+
+export interface IdentifyDeps {
   readonly now: () => Date;
   /** Whom a certificate names; undefined where TLS is not served, so that nobody can show one. */
   readonly spiffeIdOf: ((certificate: X509Certificate) => Parsed<SpiffeId>) | undefined;
 }
 
+export interface AdmissionDeps {
+  /** The one in force; nobody is admitted before there is one. */
+  readonly snapshot: () => Snapshot | undefined;
+  readonly identify: Identify;
+}
+
 const UNREADABLE: Parsed<SpiffeId> = { ok: false, problems: [{ path: '', message: 'TLS is not served' }] };
 
-/**
- * Asked when a proxy comes and again with every snapshot, so that a pod that is gone, or runs as somebody else, loses its stream. What the
- * mesh configuration's `controlPlaneAuthPolicy` decides is only whether one may come without a certificate.
- */
-export function createAdmission({ snapshot, now, spiffeIdOf }: AdmissionDeps): Admission {
+export function createIdentify({ now, spiffeIdOf }: IdentifyDeps): Identify {
   const identities = new WeakMap<X509Certificate, Parsed<SpiffeId>>();
-
-  const identityOf = (certificate: X509Certificate): SpiffeId => {
+  return (certificate) => {
+    const { validToDate: end } = certificate;
+    if (now() > end)
+      throw new MeshError('unauthenticated', `the client certificate expired at ${end.toISOString()}; connect with a new one`);
     const identity = identities.get(certificate) ?? spiffeIdOf?.(certificate) ?? UNREADABLE;
     identities.set(certificate, identity);
     if (identity.ok) return identity.value;
@@ -43,15 +48,18 @@ export function createAdmission({ snapshot, now, spiffeIdOf }: AdmissionDeps): A
       `the client certificate is not a workload's: ${identity.problems[0]?.message ?? ''}`,
     );
   };
+}
 
+/**
+ * Asked when a proxy comes and again with every snapshot, so that a pod that is gone, or runs as somebody else, loses its stream. What the
+ * mesh configuration's `controlPlaneAuthPolicy` decides is only whether one may come without a certificate.
+ */
+export function createAdmission({ snapshot, identify }: AdmissionDeps): Admission {
   return (node, peer) => {
     const current = snapshot();
     if (current === undefined) throw new MeshError('unavailable', 'the configuration has not been read yet; try again');
     if (peer.certificate === undefined) return requireNoCertificate(current, peer);
-    const { validToDate: end } = peer.certificate;
-    if (now() > end)
-      throw new MeshError('unauthenticated', `the client certificate expired at ${end.toISOString()}; connect with a new one`);
-    requireOwn(current, node, identityOf(peer.certificate));
+    requireOwn(current, node, identify(peer.certificate));
   };
 }
 

@@ -13,11 +13,17 @@ export function jsonList(elements: Iterable<unknown>): HttpResponse {
   return { status: 200, headers: JSON_TYPE, body: inPieces(listed(elements)) };
 }
 
+/** JSON that comes in pieces already. */
+export function jsonText(pieces: Iterable<string>): HttpResponse {
+  return { status: 200, headers: JSON_TYPE, body: inPieces(pieces) };
+}
+
 export function text(lines: Iterable<string>): HttpResponse {
   return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: inPieces(lines) };
 }
 
-function* listed(elements: Iterable<unknown>): Generator<string> {
+/** The text of a JSON array, an element at a time. */
+export function* listed(elements: Iterable<unknown>): Generator<string> {
   let separator = '[\n';
   for (const element of elements) {
     yield `${separator}${JSON.stringify(element, undefined, 2)}`;
@@ -34,5 +40,5 @@ async function* inPieces(parts: Iterable<string>): AsyncGenerator<string> {
     yield piece;
     piece = '';
   }
-  yield piece;
+  if (piece !== '') yield piece;
 }

@@ -17,10 +17,11 @@ import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { createTranslator } from '../xds/translate.ts';
-import { createAdmission } from './admission.ts';
+import { createAdmission, createIdentify } from './admission.ts';
 import { type DiscoveryConfig, resolveConfig } from './config.ts';
 import { createCounter } from './counts.ts';
 import { debugHandler } from './debug.ts';
+import { createDebugAccess } from './debug-access.ts';
 import { createFeedback, type Feedback } from './feedback.ts';
 import { DISCOVERY_SCOPES, type DiscoveryFlags } from './flags.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -130,7 +131,9 @@ async function serveUntil(
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
   const tls = config.tls === undefined ? undefined : await import('./tls-material.ts');
   const tlsFiles = config.tls && (await tls?.followTlsFiles(config.tls, loggers.main, signal));
-  const admit = createAdmission({ snapshot: () => publisher.snapshot, now: host.now, spiffeIdOf: tls?.spiffeIdOf });
+  const identify = createIdentify({ now: host.now, spiffeIdOf: tls?.spiffeIdOf });
+  const snapshot = () => publisher.snapshot;
+  const admit = createAdmission({ snapshot, identify });
   const source = await sourceFor(config, publisher, metrics, loggers.main, signal);
   const rest = createRestDiscovery({
     source,
@@ -159,8 +162,9 @@ async function serveUntil(
     pages: pagesHandler({
       rest: rest.handle,
       debug: debugHandler({
+        access: createDebugAccess({ snapshot, identify, admit, namespace: config.namespace }),
         proxies,
-        snapshot: () => publisher.snapshot,
+        snapshot,
         summary: () => summariseSnapshot(summarySources),
         pushStatus: () => summarisePush(summarySources),
         configDump: (proxy) => dumpConfiguration(source, proxy.node),

@@ -8,6 +8,7 @@ import { describePolicy } from '../policy/describe.ts';
 import { policyProblems } from '../policy/problems.ts';
 import { decodeResource } from '../xds/decode.ts';
 import type { TranslationProblem } from '../xds/translate.ts';
+import { listed } from './debug-response.ts';
 import type { Proxies } from './proxies.ts';
 import type { Publisher } from './publisher.ts';
 import type { Rejection } from './rejected.ts';
@@ -84,17 +85,30 @@ function summariseRejection({ typeUrl, objects, proxies, message, since }: Rejec
   return { type: typeUrl, objects: objects.map(describeName), proxies, message, since: since.toISOString() };
 }
 
-/** The resources one proxy gets, as JSON, by type. */
-export function dumpConfiguration(source: ConfigSource, node: ProxyNode): unknown {
-  const types = RESOURCE_TYPE_NAMES.map((name) => {
-    const { version } = source.resources(node, TYPE_URLS[name], 'coarse');
-    return [name, { version, resources: [...dumpResources(source, node, TYPE_URLS[name])] }];
-  });
-  return { proxy: node.id, sequence: source.sequence, ...Object.fromEntries(types) };
+/**
+ * The resources one proxy gets, by type, of the snapshot now in force: the text of a JSON object, a resource at a time, for those of a large mesh are
+ * many times their size as text.
+ */
+export function dumpConfiguration(source: ConfigSource, node: ProxyNode): Iterable<string> {
+  const sets = RESOURCE_TYPE_NAMES.map((name) => [name, source.resources(node, TYPE_URLS[name], 'coarse')] as const);
+  const { sequence } = source;
+  return (function* () {
+    yield `{\n"proxy": ${JSON.stringify(node.id)},\n"sequence": ${sequence}`;
+    for (const [name, set] of sets) {
+      yield `,\n"${name}": {\n"version": ${JSON.stringify(set.version)},\n"resources": `;
+      yield* listed(decoded(set));
+      yield '}';
+    }
+    yield '\n}\n';
+  })();
 }
 
-export function* dumpResources(source: ConfigSource, node: ProxyNode, typeUrl: TypeUrl): Generator<unknown> {
-  for (const { any } of source.resources(node, typeUrl, 'coarse').resources.values()) yield withoutKeys(decodeResource(any));
+export function dumpResources(source: ConfigSource, node: ProxyNode, typeUrl: TypeUrl): Iterable<unknown> {
+  return decoded(source.resources(node, typeUrl, 'coarse'));
+}
+
+function* decoded({ resources }: ReturnType<ConfigSource['resources']>): Generator<unknown> {
+  for (const { any } of resources.values()) yield withoutKeys(decodeResource(any));
 }
 
 /** A key set may hold symmetric keys. */

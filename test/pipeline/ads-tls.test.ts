@@ -1,5 +1,6 @@
 /** The link to pilot-discovery with TLS: who gets in, and who gets what. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request as plainRequest } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,6 +155,65 @@ describe('pilot-discovery over TLS', function () {
     };
     expect(await ask(idOf('foo', 'web'))).to.equal(200);
     expect(await ask(idOf('foo', 'other'))).to.equal(403);
+  });
+
+  describe('its pages below /debug', () => {
+    const OWN_DUMP = `/debug/config_dump?proxyID=${POD}.foo`;
+
+    /** Asks as somebody on another machine would; without an identity in plaintext. */
+    async function ask(path: string, id?: string): Promise<{ readonly status: number | undefined; readonly body: string }> {
+      const port = discovery?.ports.http;
+      const options = { host: '127.0.0.1', localAddress: '127.0.0.2', port, path, agent: false };
+      const shown = id === undefined ? undefined : await root.identity({ type: 'uri', value: id });
+      return new Promise((resolve, reject) => {
+        const asked =
+          shown === undefined
+            ? plainRequest(options)
+            : request({ ...options, key: shown.keyPem, cert: shown.chainPem, ca: root.pem });
+        asked.on('response', (response) => {
+          let body = '';
+          response.on('data', (chunk) => (body += chunk));
+          response.on('end', () => resolve({ status: response.statusCode, body }));
+        });
+        asked.on('error', reject);
+        asked.end();
+      });
+    }
+    const statuses = async (id: string | undefined, ...paths: readonly string[]) =>
+      Promise.all(paths.map(async (path) => (await ask(path, id)).status));
+
+    it('are open where discovery is', async () => {
+      await start(pod('web'));
+      expect(await statuses(undefined, '/debug/registryz', '/debug/syncz')).to.deep.equal([200, 200]);
+    });
+
+    it('are for this machine and the control plane’s own identities where mutual TLS is asked for', async () => {
+      const { page } = await start(pod('web'), MUTUAL_TLS);
+      const pages = ['/debug', '/debug/registryz', '/debug/syncz', '/debug/adsz?push=1'] as const;
+      expect(await statuses(undefined, ...pages)).to.deep.equal([401, 401, 401, 401]);
+      expect((await ask('/debug/registryz')).body).to.include('controlPlaneAuthPolicy');
+      expect(await statuses(undefined, '/ready')).to.deep.equal([200]);
+      expect(await statuses(SERVER, ...pages)).to.deep.equal([200, 200, 200, 200]);
+      expect(await statuses('spiffe://evil/ns/mesh-system/sa/web', ...pages)).to.deep.equal([403, 403, 403, 403]);
+      expect((await page.call(discovery, '/debug/registryz')).status).to.equal(200);
+    });
+
+    it('show a workload what is its own', async () => {
+      const other = { ...pod('other', '10.1.1.2'), metadata: { name: 'other-1', namespace: 'foo' } };
+      const otherNode = NODE.replace(POD, 'other-1').replace('10.1.1.1', '10.1.1.2');
+      const { ports } = await start(pod('web'), other, MUTUAL_TLS);
+      await connect(ports.grpc, await as(idOf('foo', 'web'))).next();
+      await connect(ports.grpc, await as(idOf('foo', 'other')), otherNode).next();
+      const web = idOf('foo', 'web');
+      const { status: answer, body } = await ask(OWN_DUMP, web);
+      expect([answer, JSON.parse(body).proxy]).to.deep.equal([200, NODE]);
+      for (const path of ['/debug/syncz', '/debug/adsz']) {
+        const shown: readonly { readonly proxy: string }[] = JSON.parse((await ask(path, web)).body);
+        expect(shown.map(({ proxy }) => proxy)).to.deep.equal([NODE]);
+      }
+      const foreign = [OWN_DUMP.replace(POD, 'other-1'), '/debug/registryz', '/debug/edsz', '/debug/adsz?push=1'];
+      expect(await statuses(web, ...foreign)).to.deep.equal([403, 403, 403, 403]);
+    });
   });
 
   it('ends a stream whose pod runs as somebody else by now', async () => {

@@ -5,7 +5,7 @@ import { generateKeyPair } from '../../../src/io/x509/key.ts';
 import { seconds } from '../../../src/lib/duration.ts';
 import { MeshError } from '../../../src/lib/errors.ts';
 import { nextSnapshot, type Snapshot } from '../../../src/model/snapshot.ts';
-import { createAdmission } from '../../../src/pilot-discovery/admission.ts';
+import { createAdmission, createIdentify } from '../../../src/pilot-discovery/admission.ts';
 import { makeInputs, makeWorkload } from '../../fakes/model.ts';
 import { TestRoot } from '../../harness/test-authority.ts';
 
@@ -27,7 +27,8 @@ describe('admission', () => {
 
   /** What is said to a peer; undefined: it is admitted. */
   function refusal(snapshot: Snapshot | undefined, shown: X509Certificate, now = NOW, readable = true): string | undefined {
-    const admit = createAdmission({ snapshot: () => snapshot, now: () => now, spiffeIdOf: readable ? spiffeIdOf : undefined });
+    const identify = createIdentify({ now: () => now, spiffeIdOf: readable ? spiffeIdOf : undefined });
+    const admit = createAdmission({ snapshot: () => snapshot, identify });
     try {
       admit(node(), { address: '10.0.0.1:5', certificate: shown });
       return undefined;
