@@ -54,6 +54,8 @@ function indexByEndpoint(
     if (service.selector !== undefined) continue;
     const keys = new Set<string>();
     for (const group of endpoints.get(service.hostname) ?? []) {
+      // Pods of another cluster are nobody here, whatever they are called.
+      if (group.slice.cluster !== undefined) continue;
       for (const { workload } of group.endpoints) if (workload !== undefined) keys.add(workloadKey(workload));
     }
     for (const key of keys) append(index, key, service);

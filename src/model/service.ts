@@ -15,12 +15,19 @@ export interface Service {
   readonly name: string;
   /** `httpbin.foo.svc.cluster.local` */
   readonly hostname: string;
-  /** Virtual addresses; empty for a headless service. */
+  /** Virtual addresses; empty for a headless service and one of an external name. */
   readonly addresses: readonly string[];
+  /** The host that it stands for (type ExternalName): DNS says where that is, and it has no endpoints. */
+  readonly externalName?: string;
   /** Absent: the endpoints are written by somebody else. */
   readonly selector: Readonly<Record<string, string>> | undefined;
   /** Sorted by number. */
   readonly ports: readonly ServicePort[];
+}
+
+/** Whether callers choose among the addresses of its endpoints themselves. */
+export function isHeadless(service: Pick<Service, 'addresses' | 'externalName'>): boolean {
+  return service.addresses.length === 0 && service.externalName === undefined;
 }
 
 /** `httpbin.foo` as people write it. */

@@ -1,9 +1,11 @@
 import type { AuthnPolicy } from './authn-policy.ts';
-import type { EndpointSlice, SliceEndpoint } from './endpoint-slice.ts';
-import { resolveEndpoints, type ServiceEndpoints } from './endpoints.ts';
+import type { EndpointSlice } from './endpoint-slice.ts';
+import { type EndpointLookup, resolveEndpoints, type ServiceEndpoints } from './endpoints.ts';
 import { compareText, groupKept, keepList, keepMap, sameElements } from './identity.ts';
+import { localityOf, type Node } from './locality.ts';
 import type { MeshConfig } from './mesh-config.ts';
 import { indexPolicies, type PolicyIndex } from './policy-index.ts';
+import { mergeServices, type RemoteCluster } from './remote-cluster.ts';
 import type { Service } from './service.ts';
 import { servicesByWorkload } from './service-selection.ts';
 import { type Workload, workloadKey } from './workload.ts';
@@ -16,6 +18,10 @@ export interface SnapshotInputs {
   readonly services: readonly Service[];
   readonly endpointSlices: readonly EndpointSlice[];
   readonly workloads: readonly Workload[];
+  /** Absent: nothing is known of where endpoints are. */
+  readonly nodes?: readonly Node[];
+  /** Clusters whose endpoints are ours too. */
+  readonly remotes?: readonly RemoteCluster[];
   readonly policies: readonly AuthnPolicy[];
   /** Key set documents by `jwksKey`; absent: never fetched. */
   readonly jwks: ReadonlyMap<string, string>;
@@ -45,7 +51,8 @@ export interface Snapshot {
 }
 
 /** Folds inputs into a snapshot, sharing with the previous one whatever is unchanged. */
-export function nextSnapshot(previous: Snapshot | undefined, inputs: SnapshotInputs): Snapshot {
+export function nextSnapshot(previous: Snapshot | undefined, given: SnapshotInputs): Snapshot {
+  const inputs = withRemotes(given);
   const services = indexServices(previous, inputs);
   const workloads = indexWorkloads(previous, inputs);
   const endpoints = indexEndpoints(previous, inputs, services.services, workloads);
@@ -62,6 +69,18 @@ export function nextSnapshot(previous: Snapshot | undefined, inputs: SnapshotInp
     policies: policiesUnchanged ? previous.policies : indexPolicies(inputs.policies, previous?.policies),
     jwks: keepMap(previous?.jwks, inputs.jwks),
     inputs,
+  };
+}
+
+/** Everything of remote clusters that is like our own beside our own. */
+function withRemotes(inputs: SnapshotInputs): SnapshotInputs {
+  const { remotes = [] } = inputs;
+  if (remotes.length === 0) return inputs;
+  const { services } = mergeServices(inputs.services, remotes);
+  return {
+    ...inputs,
+    services,
+    endpointSlices: [...inputs.endpointSlices, ...remotes.flatMap((remote) => remote.endpointSlices)],
   };
 }
 
@@ -89,7 +108,10 @@ interface WorkloadIndexes extends Pick<Snapshot, 'workloads' | 'workloadsByKey'>
   readonly byAddress: ReadonlyMap<string, Workload>;
 }
 
-function indexWorkloads(previous: Snapshot | undefined, inputs: SnapshotInputs): WorkloadIndexes {
+function indexWorkloads(
+  previous: Pick<Snapshot, 'workloads' | 'workloadsByKey'> | undefined,
+  inputs: Pick<SnapshotInputs, 'workloads'>,
+): WorkloadIndexes {
   const sorted = inputs.workloads
     .filter((workload) => workload.state !== 'ended')
     .sort((a, b) => compareText(a.namespace, b.namespace) || compareText(a.name, b.name));
@@ -116,16 +138,40 @@ function indexEndpoints(
   workloads: WorkloadIndexes,
 ): Snapshot['endpoints'] {
   const slices = groupKept(inputs.endpointSlices, (slice) => `${slice.namespace}/${slice.serviceName}`, undefined);
-  const lookup = (endpoint: SliceEndpoint): Workload | undefined =>
-    (endpoint.pod === undefined ? undefined : workloads.workloadsByKey.get(endpoint.pod)) ??
-    workloads.byAddress.get(endpoint.address);
+  const lookup = createLookup(workloads, inputs);
   const endpoints = new Map<string, ServiceEndpoints>();
   for (const service of services) {
+    if (service.externalName !== undefined) continue;
     const own = slices.get(`${service.namespace}/${service.name}`) ?? [];
-    const sorted = own.length < 2 ? own : [...own].sort((a, b) => compareText(a.name, b.name));
+    const sorted = own.length < 2 ? own : [...own].sort(bySliceName);
     endpoints.set(service.hostname, resolveEndpoints(sorted, lookup, previous?.endpoints.get(service.hostname)));
   }
   return keepMap(previous?.endpoints, endpoints);
+}
+
+const bySliceName = (a: EndpointSlice, b: EndpointSlice): number =>
+  compareText(a.cluster ?? '', b.cluster ?? '') || compareText(a.name, b.name);
+
+interface ClusterIndexes extends Pick<WorkloadIndexes, 'workloadsByKey' | 'byAddress'> {
+  readonly nodes: ReadonlyMap<string, Node>;
+}
+
+/** Pods, addresses and nodes mean something within their own cluster alone. */
+function createLookup(workloads: WorkloadIndexes, { nodes = [], remotes = [] }: SnapshotInputs): EndpointLookup {
+  const indexNodes = (all: readonly Node[]) => new Map(all.map((node) => [node.name, node]));
+  const clusters = new Map<string | undefined, ClusterIndexes>([[undefined, { ...workloads, nodes: indexNodes(nodes) }]]);
+  for (const remote of remotes) {
+    clusters.set(remote.name, { ...indexWorkloads(undefined, remote), nodes: indexNodes(remote.nodes) });
+  }
+  return {
+    workload({ pod, address }, { cluster }) {
+      const indexes = clusters.get(cluster);
+      return (pod === undefined ? undefined : indexes?.workloadsByKey.get(pod)) ?? indexes?.byAddress.get(address);
+    },
+    locality({ node, zone }, { cluster }) {
+      return localityOf(zone, node === undefined ? undefined : clusters.get(cluster)?.nodes.get(node));
+    },
+  };
 }
 
 function indexSelection(

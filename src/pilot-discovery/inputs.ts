@@ -81,6 +81,7 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
         services: registry.services(),
         endpointSlices: registry.endpointSlices(),
         workloads: registry.workloads(),
+        nodes: registry.nodes(),
         policies: inForce,
         jwks: keySets.documents(),
       };

@@ -3,10 +3,10 @@ import { formatSpiffeId } from '../lib/spiffe.ts';
 import { compareText } from '../model/identity.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
 import { isProxied } from '../model/protocol.ts';
-import type { Service } from '../model/service.ts';
+import type { Service, ServicePort } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { resolveTargetPort, type Workload } from '../model/workload.ts';
-import { buildFixedClusters, buildInboundCluster, buildOutboundCluster } from './cluster.ts';
+import { buildExternalCluster, buildFixedClusters, buildInboundCluster, buildOutboundCluster } from './cluster.ts';
 import type { Encoder } from './encoder.ts';
 import type { EncodedResource, ResourceSet } from './resource.ts';
 
@@ -33,7 +33,12 @@ export function createClusterStage(encoder: Encoder): (snapshot: Snapshot) => Re
     const cached = byService.get(service);
     if (cached?.mesh === snapshot.mesh && cached.identities === key) return cached.resources;
     const ports = distinctPorts(service);
-    const resources = ports.map((port) => encode(buildOutboundCluster(snapshot.mesh, service, port, identities)));
+    const { externalName } = service;
+    const build = (port: ServicePort): Cluster =>
+      externalName === undefined
+        ? buildOutboundCluster(snapshot.mesh, service, port, identities)
+        : buildExternalCluster(snapshot.mesh, service, port, externalName);
+    const resources = ports.map((port) => encode(build(port)));
     byService.set(service, { mesh: snapshot.mesh, identities: key, resources });
     return resources;
   };
@@ -70,6 +75,7 @@ function serverIdentities(snapshot: Snapshot, service: Service): readonly string
 function inboundPorts(snapshot: Snapshot): readonly number[] {
   const ports = new Set<number>();
   for (const service of snapshot.services) {
+    if (service.externalName !== undefined) continue;
     for (const { targetPort, protocol } of service.ports) {
       if (!isProxied(protocol)) continue;
       if (typeof targetPort === 'number') ports.add(targetPort);

@@ -2,6 +2,7 @@ import { CircuitBreakers } from '#gen/envoy/config/cluster/v3/circuit_breaker.ts
 import {
   Cluster,
   Cluster_DiscoveryType,
+  Cluster_DnsLookupFamily,
   Cluster_LbPolicy,
   Cluster_LbSubsetConfig_LbSubsetFallbackPolicy,
   type Cluster_TransportSocketMatch,
@@ -10,8 +11,8 @@ import type { BindConfig } from '#gen/envoy/config/core/v3/address.ts';
 import { HttpProtocolOptions } from '#gen/envoy/extensions/upstreams/http/v3/http_protocol_options.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
 import { isHttp, type Protocol } from '../model/protocol.ts';
-import type { Service, ServicePort } from '../model/service.ts';
-import { socketAddress } from './address.ts';
+import { isHeadless, type Service, type ServicePort } from '../model/service.ts';
+import { socketAddress, tcpAddress } from './address.ts';
 import { ADS } from './config-source.ts';
 import { protoDuration } from './duration.ts';
 import {
@@ -74,7 +75,6 @@ export function buildOutboundCluster(
   port: ServicePort,
   identities: readonly string[],
 ): Cluster {
-  const headless = service.addresses.length === 0;
   return Cluster.fromPartial({
     name: outboundCluster(service, port.number),
     clusterDiscoveryType: { $case: 'type', type: Cluster_DiscoveryType.EDS },
@@ -84,7 +84,24 @@ export function buildOutboundCluster(
     upstreamConnectionOptions: KEEPALIVE,
     typedExtensionProtocolOptions: speaksHttp2(port.protocol) ? protocolOptions(HTTP2) : {},
     transportSocketMatches: socketMatches(service, port, identities),
-    ...(headless ? { lbSubsetConfig: BY_ADDRESS } : {}),
+    ...(isHeadless(service) ? { lbSubsetConfig: BY_ADDRESS } : {}),
+  });
+}
+
+/** The cluster of one port of a service that stands for a host outside the mesh: DNS says where it is, and it is reached in plaintext. */
+export function buildExternalCluster(mesh: MeshConfig, service: Service, port: ServicePort, host: string): Cluster {
+  const clusterName = outboundCluster(service, port.number);
+  const endpoint = { hostIdentifier: { $case: 'endpoint', endpoint: { address: tcpAddress(host, port.number) } } } as const;
+  return Cluster.fromPartial({
+    name: clusterName,
+    clusterDiscoveryType: { $case: 'type', type: Cluster_DiscoveryType.STRICT_DNS },
+    dnsLookupFamily: Cluster_DnsLookupFamily.V4_PREFERRED,
+    respectDnsTtl: true,
+    loadAssignment: { clusterName, endpoints: [{ lbEndpoints: [endpoint] }] },
+    connectTimeout: protoDuration(mesh.connectTimeout),
+    circuitBreakers: LIMITS,
+    upstreamConnectionOptions: KEEPALIVE,
+    typedExtensionProtocolOptions: speaksHttp2(port.protocol) ? protocolOptions(HTTP2) : {},
   });
 }
 

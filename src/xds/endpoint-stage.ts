@@ -33,10 +33,13 @@ export function createEndpointStage(encoder: Encoder): (snapshot: Snapshot) => R
   };
 
   return (snapshot) => {
-    const resources = snapshot.services.flatMap((service) =>
-      ofService(snapshot.mesh, service, snapshot.endpoints.get(service.hostname) ?? []),
-    );
+    const resources = snapshot.services
+      .filter(hasEndpoints)
+      .flatMap((service) => ofService(snapshot.mesh, service, snapshot.endpoints.get(service.hostname) ?? []));
     last = encoder.set(resources, last);
     return last;
   };
 }
+
+/** What an external name stands for is in its cluster. */
+const hasEndpoints = ({ externalName }: Service): boolean => externalName === undefined;

@@ -4,8 +4,10 @@ import { type Endpoint, type ServiceEndpoints, slicePortFor } from '../model/end
 import { compareText } from '../model/identity.ts';
 import type { MeshConfig } from '../model/mesh-config.ts';
 import { isHttp } from '../model/protocol.ts';
-import type { Service, ServicePort } from '../model/service.ts';
+import { isHeadless, type Service, type ServicePort } from '../model/service.ts';
 import { tcpAddress } from './address.ts';
+import { joinFamilies, type PortEndpoint, type ReachedEndpoint } from './dual-stack.ts';
+import { groupByLocality } from './locality.ts';
 import { outboundCluster, SUBSET_KEY, TLS_MODE } from './names.ts';
 
 /**
@@ -23,18 +25,14 @@ export function buildLoadAssignment(
     const number = hasSidecar(endpoint) && !isHttp(port.protocol) ? mesh.proxyInboundListenPort : own;
     reached.set(`${endpoint.address}_${number}`, { endpoint, port: number });
   }
-  const lbEndpoints = [...reached.values()]
-    .sort((a, b) => compareText(a.endpoint.address, b.endpoint.address) || a.port - b.port)
-    .map(({ endpoint, port: number }) => lbEndpoint(endpoint, number, service.addresses.length === 0));
+  const sorted = [...reached.values()].sort((a, b) => compareText(a.endpoint.address, b.endpoint.address) || a.port - b.port);
+  const placed = isHeadless(service)
+    ? sorted.map((chosen) => ({ locality: chosen.endpoint.locality, endpoint: lbEndpoint({ ...chosen, further: [] }, true) }))
+    : joinFamilies(service, sorted).map((pod) => ({ locality: pod.endpoint.locality, endpoint: lbEndpoint(pod, false) }));
   return ClusterLoadAssignment.fromPartial({
     clusterName: outboundCluster(service, port.number),
-    endpoints: lbEndpoints.length === 0 ? [] : [{ lbEndpoints }],
+    endpoints: groupByLocality(placed),
   });
-}
-
-export interface PortEndpoint {
-  readonly endpoint: Endpoint;
-  readonly port: number;
 }
 
 /** Ready endpoints by address and port: several slices may list one of them. */
@@ -56,13 +54,14 @@ export function readyEndpoints(
 
 const hasSidecar = ({ workload }: Endpoint): boolean => workload?.hasSidecar === true;
 
-function lbEndpoint(endpoint: Endpoint, port: number, headless: boolean): LbEndpoint {
+function lbEndpoint({ endpoint, port, further }: ReachedEndpoint, headless: boolean): LbEndpoint {
   const filterMetadata = {
     ...(headless ? { 'envoy.lb': { [SUBSET_KEY]: endpoint.address } } : {}),
     ...(hasSidecar(endpoint) ? { 'envoy.transport_socket_match': { [TLS_MODE.key]: TLS_MODE.value } } : {}),
   };
+  const additionalAddresses = further.map((address) => ({ address: tcpAddress(address, port) }));
   return LbEndpoint.fromPartial({
-    hostIdentifier: { $case: 'endpoint', endpoint: { address: tcpAddress(endpoint.address, port) } },
+    hostIdentifier: { $case: 'endpoint', endpoint: { address: tcpAddress(endpoint.address, port), additionalAddresses } },
     ...(Object.keys(filterMetadata).length === 0 ? {} : { metadata: { filterMetadata } }),
   });
 }

@@ -2,7 +2,7 @@ import type { AddressFamily } from '../model/address.ts';
 import { familyOf } from '../model/address.ts';
 import { sameElements } from '../model/identity.ts';
 import { isHttp } from '../model/protocol.ts';
-import { describeService, type Service, type ServicePort } from '../model/service.ts';
+import { describeService, isHeadless, type Service, type ServicePort } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { distinctPorts } from './cluster-stage.ts';
 import { readyEndpoints } from './endpoint.ts';
@@ -56,7 +56,8 @@ export function planOutbound(snapshot: Snapshot): OutboundPlan {
       return owner === service;
     });
     for (const port of distinctPorts(service)) {
-      if (service.addresses.length === 0) headlessListeners(snapshot, service, port).forEach(claim);
+      if (service.externalName !== undefined && !isHttp(port.protocol)) problems.push({ service, message: nameless(port) });
+      else if (isHeadless(service)) headlessListeners(snapshot, service, port).forEach(claim);
       else if (isHttp(port.protocol)) append(http, port.number, { service, addresses });
       else addresses.map((address) => addressListener(service, port, address)).forEach(claim);
     }
@@ -75,7 +76,7 @@ function append(http: Map<number, HttpService[]>, port: number, service: HttpSer
 export function createOutboundPlanner(): (snapshot: Snapshot) => OutboundPlan {
   let last: { readonly made: readonly unknown[]; readonly plan: OutboundPlan } | undefined;
   return (snapshot) => {
-    const headless = snapshot.services.filter((service) => service.addresses.length === 0);
+    const headless = snapshot.services.filter(isHeadless);
     const made = [snapshot.services, ...headless.map((service) => snapshot.endpoints.get(service.hostname))];
     if (last === undefined || !sameElements(last.made, made)) last = { made, plan: planOutbound(snapshot) };
     return last.plan;
@@ -84,6 +85,10 @@ export function createOutboundPlanner(): (snapshot: Snapshot) => OutboundPlan {
 
 const sharedAddress = (service: Service, address: string, owner: Service): string =>
   `${describeService(service)} has the cluster IP ${address} of ${describeService(owner)}, which keeps it; give it one of its own`;
+
+const nameless = ({ number, protocol }: ServicePort): string =>
+  `port ${number} speaks ${protocol}, in which nothing tells an external name from any other host; give the port an HTTP name, or the service ` +
+  'a cluster IP and an EndpointSlice with the addresses';
 
 function addressListener(service: Service, port: ServicePort, address: string): AddressListener {
   const cluster = outboundCluster(service, port.number);

@@ -44,7 +44,7 @@ export function makeSlice(serviceName: string, addresses: readonly string[], sli
     name: `${serviceName}-1`,
     serviceName,
     ports: [{ name: 'http', number: 8000 }],
-    endpoints: addresses.map((address) => ({ address, ready: true, pod: undefined })),
+    endpoints: addresses.map((address) => ({ address, condition: 'ready' as const, pod: undefined })),
     ...slice,
   };
 }

@@ -8,6 +8,7 @@ import type { KubeObject } from '../../src/model/object.ts';
 import { parseEndpointSlice } from '../../src/model/parse/endpoint-slice.ts';
 import { parseMeshConfig } from '../../src/model/parse/mesh-config.ts';
 import { parseMeshPolicy } from '../../src/model/parse/mesh-policy.ts';
+import { parseNode } from '../../src/model/parse/node.ts';
 import { parsePolicy } from '../../src/model/parse/policy.ts';
 import { parseService } from '../../src/model/parse/service.ts';
 import { parseWorkload } from '../../src/model/parse/workload.ts';
@@ -48,6 +49,7 @@ function inputsOf(objects: readonly KubeObject[]): SnapshotInputs {
     domain: 'cluster.local',
     services: ofKind('Service').map((object) => required(parseService(object, { domain: 'cluster.local' }))),
     endpointSlices: ofKind('EndpointSlice').map((object) => required(parseEndpointSlice(object))),
+    nodes: ofKind('Node').map((object) => required(parseNode(object))),
     workloads: ofKind('Pod').map((object) => required(parseWorkload(object, NAMES))),
     policies,
     jwks: new Map(

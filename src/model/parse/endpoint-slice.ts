@@ -1,5 +1,5 @@
 import type { Parsed, Problem } from '../../lib/errors.ts';
-import type { EndpointSlice, SliceEndpoint, SlicePort } from '../endpoint-slice.ts';
+import type { EndpointCondition, EndpointSlice, SliceEndpoint, SlicePort } from '../endpoint-slice.ts';
 import type { KubeObject } from '../object.ts';
 import { Fields } from './fields.ts';
 
@@ -42,12 +42,24 @@ function parseEndpoint(endpoint: Fields, namespace: string): readonly SliceEndpo
   if (address === undefined) return [];
   const target = endpoint.object('targetRef');
   const isPod = target.text('kind') === 'Pod' && target.text('name') !== undefined;
+  const node = endpoint.text('nodeName');
+  const zone = endpoint.text('zone');
   return [
     {
       address,
-      // "nil should be interpreted as true"
-      ready: endpoint.object('conditions').boolean('ready') ?? true,
+      condition: conditionOf(endpoint.object('conditions')),
       pod: isPod ? `${target.text('namespace') ?? namespace}/${target.requiredText('name')}` : undefined,
+      ...(node === undefined ? {} : { node }),
+      ...(zone === undefined ? {} : { zone }),
     },
   ];
+}
+
+/** https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#conditions: what is not said is taken for the best. */
+function conditionOf(conditions: Fields): EndpointCondition {
+  const ready = conditions.boolean('ready') ?? true;
+  const serving = conditions.boolean('serving') ?? ready;
+  const terminating = conditions.boolean('terminating') ?? false;
+  if (ready) return 'ready';
+  return serving && terminating ? 'draining' : 'unready';
 }

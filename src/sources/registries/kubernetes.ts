@@ -1,10 +1,14 @@
 /** The registry of kind Kubernetes: services, their endpoints and the pods behind them, from the objects of a store. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../io/log/logger.ts';
+import { type Duration, seconds } from '../../lib/duration.ts';
 import type { Problem } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
 import type { EndpointSlice } from '../../model/endpoint-slice.ts';
 import { kindsFor } from '../../model/kinds.ts';
+import type { Node } from '../../model/locality.ts';
 import { parseEndpointSlice } from '../../model/parse/endpoint-slice.ts';
+import { parseNode } from '../../model/parse/node.ts';
 import { parseService } from '../../model/parse/service.ts';
 import { parseWorkload } from '../../model/parse/workload.ts';
 import type { Service } from '../../model/service.ts';
@@ -17,8 +21,10 @@ export interface Registry {
   services(): readonly Service[];
   endpointSlices(): readonly EndpointSlice[];
   workloads(): readonly Workload[];
+  /** Empty where only one namespace is followed: nodes belong to none. */
+  nodes(): readonly Node[];
   problems(): readonly Problem[];
-  /** Resolves when everything has been listed once. */
+  /** Resolves when everything has been listed once; nodes, which only say where endpoints are, are not waited for long. */
   readonly synced: Promise<void>;
 }
 
@@ -34,18 +40,34 @@ export interface KubernetesRegistryOptions {
   readonly signal: AbortSignal;
 }
 
+/** Who may not list nodes is to serve all the same. */
+const NODE_PATIENCE: Duration = seconds(5);
+
 export function followKubernetes(options: KubernetesRegistryOptions): Registry {
-  const { domain, names } = options;
+  const { domain, names, namespace, ...everywhere } = options;
   const kinds = kindsFor(names);
   const services = followKind({ ...options, kind: kinds.service, parse: (object) => parseService(object, { domain }) });
   const slices = followKind({ ...options, kind: kinds.endpointSlice, parse: parseEndpointSlice });
   const workloads = followKind({ ...options, kind: kinds.pod, parse: (object) => parseWorkload(object, names) });
-  const all = [services, slices, workloads];
+  const nodes = namespace === undefined ? followKind({ ...everywhere, kind: kinds.node, parse: parseNode }) : undefined;
+  const needed = [services, slices, workloads];
+  const listed = needed.map((collection) => collection.synced);
   return {
     services: services.values,
     endpointSlices: slices.values,
     workloads: workloads.values,
-    problems: () => all.flatMap((collection) => collection.problems()),
-    synced: Promise.all(all.map((collection) => collection.synced)).then(() => undefined),
+    nodes: nodes?.values ?? (() => []),
+    problems: () => [...needed, ...(nodes === undefined ? [] : [nodes])].flatMap((collection) => collection.problems()),
+    synced: Promise.all([...listed, soon(nodes?.synced, options.signal)]).then(() => undefined),
   };
+}
+
+/** Resolves when a promise does, or after a while. */
+async function soon(synced: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  if (synced === undefined) return;
+  const waiting = new AbortController();
+  const delay = sleep(NODE_PATIENCE, undefined, { signal: AbortSignal.any([signal, waiting.signal]), ref: false });
+  await Promise.race([synced, delay]).catch(() => {});
+  waiting.abort();
+  await delay.catch(() => {});
 }

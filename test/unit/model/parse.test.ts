@@ -52,14 +52,36 @@ describe('parseService', () => {
 
   it('collects every problem with its path', () => {
     const ports = [{ name: 'http', port: 70000 }, { name: 7, port: 80 }, {}];
-    const parsed = parseService(service({ type: 'ExternalName', selector: { app: true }, ports }), { domain: 'cluster.local' });
+    const parsed = parseService(service({ selector: { app: true }, ports }), { domain: 'cluster.local' });
     expect(parsed.ok ? [] : parsed.problems.map((problem) => problem.path)).to.deep.equal([
-      'spec.type',
       'spec.ports[0].port',
       'spec.ports[1].name',
       'spec.ports[2].port',
       'spec.selector.app',
     ]);
+  });
+});
+
+describe('parseService of an external name', () => {
+  const external = (externalName: string): KubeObject => ({
+    ...{ apiVersion: 'v1', kind: 'Service', metadata },
+    spec: {
+      type: 'ExternalName',
+      externalName,
+      clusterIP: '10.0.0.1',
+      selector: { app: 'web' },
+      ports: [{ name: 'http', port: 80 }],
+    },
+  });
+
+  it('reads the name and nothing that the API ignores', () => {
+    const parsed = parseService(external('api.example.com.'), { domain: 'cluster.local' });
+    expect(parsed.ok && parsed.value).to.deep.include({ externalName: 'api.example.com', addresses: [], selector: undefined });
+  });
+
+  it('refuses a name that is none', () => {
+    const parsed = parseService(external('a b'), { domain: 'cluster.local' });
+    expect(parsed.ok ? [] : parsed.problems.map((problem) => problem.path)).to.deep.equal(['spec.externalName']);
   });
 });
 
@@ -113,11 +135,33 @@ describe('parseEndpointSlice', () => {
         serviceName: 'httpbin',
         ports: [{ name: 'http', number: 80 }],
         endpoints: [
-          { address: '10.0.0.1', ready: true, pod: 'foo/httpbin-1' },
-          { address: '10.0.0.3', ready: false, pod: undefined },
+          { address: '10.0.0.1', condition: 'ready', pod: 'foo/httpbin-1' },
+          { address: '10.0.0.3', condition: 'unready', pod: undefined },
         ],
       },
     });
+  });
+
+  const CONDITIONS: readonly (readonly [object, string])[] = [
+    [{}, 'ready'],
+    [{ ready: null, serving: null }, 'ready'],
+    [{ ready: true, serving: true, terminating: true }, 'ready'],
+    [{ ready: false, serving: true, terminating: true }, 'draining'],
+    [{ ready: false, serving: true }, 'unready'],
+    [{ ready: false, serving: false, terminating: true }, 'unready'],
+    [{ ready: false, terminating: true }, 'unready'],
+  ];
+  for (const [conditions, expected] of CONDITIONS) {
+    it(`takes ${JSON.stringify(conditions)} for ${expected}`, () => {
+      const parsed = parseEndpointSlice(slice({ addressType: 'IPv6', endpoints: [{ addresses: ['fd00::1'], conditions }] }));
+      expect(parsed.ok && parsed.value.endpoints[0]?.condition).to.equal(expected);
+    });
+  }
+
+  it('reads where an endpoint is', () => {
+    const endpoints = [{ addresses: ['10.0.0.1'], nodeName: 'n1', zone: 'east-a' }];
+    const parsed = parseEndpointSlice(slice({ addressType: 'IPv4', endpoints }));
+    expect(parsed.ok && parsed.value.endpoints[0]).to.include({ node: 'n1', zone: 'east-a' });
   });
 
   it('refuses a slice that belongs to no service', () => {
