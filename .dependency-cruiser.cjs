@@ -8,6 +8,7 @@ const layers = {
   model: ['model', 'lib'],
   policy: ['policy', 'model', 'lib'],
   injection: ['injection', 'model', 'lib'],
+  rules: ['rules', 'model', 'lib'],
   xds: ['xds', 'policy', 'model', 'lib', '#gen'],
   sources: ['sources', 'model', 'io', 'lib'],
   delivery: ['delivery', 'io', 'lib', '#gen'],
@@ -43,9 +44,9 @@ module.exports = {
     ...componentRules,
     {
       name: 'pure',
-      comment: 'model, policy, xds and injection use no Node module',
+      comment: 'model, policy, rules, xds and injection use no Node module',
       severity: 'error',
-      from: { path: '^src/(model|policy|xds|injection)/' },
+      from: { path: '^src/(model|policy|rules|xds|injection)/' },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -1,5 +1,5 @@
-import type { AttributeBag, Vocabulary } from '../../src/mixs/attribute/bag.ts';
-import type { Value, ValueType } from '../../src/mixs/attribute/value.ts';
+import type { AttributeBag, Vocabulary } from '../../src/rules/attribute/bag.ts';
+import type { Value, ValueType } from '../../src/rules/attribute/value.ts';
 
 /** A bag of plain values. */
 export function bagOf(values: Readonly<Record<string, Value>>): AttributeBag {

@@ -1,27 +1,11 @@
 import type { Logger } from '../../io/log/logger.ts';
-import type { Parsed } from '../../lib/errors.ts';
-import type { Instances, KubernetesOutput } from '../template/instances.ts';
-import type { CompiledInstance, TemplateName } from '../template/template.ts';
+import type { Instances, KubernetesOutput } from '../../rules/template/instances.ts';
 
-/** One way out of the mesh (`prometheus`, `denier`, ...). `Params` is its checked and defaulted configuration. */
-export interface Adapter<Params = unknown> {
-  readonly name: string;
-  /** One sentence for `mixs crd` and the reference. */
-  readonly description: string;
-  readonly templates: readonly TemplateName[];
-  /** JSON schema of the kind's `spec`, as it stands in files and in CustomResourceDefinitions. */
-  readonly schema: object;
-  /**
-   * Reads a handler's spec, with the instances that rules send to it: names that the spec mentions and no rule sends, types that do not
-   * fit, all with their path below `spec`. Pure.
-   */
-  parse(spec: unknown, instances: readonly CompiledInstance[]): Parsed<Params>;
-  /**
-   * Opens what the handler needs. Must not wait for a backend: one that is down at start is met again at requests. Handlers of
-   * unchanged configuration live on when other configuration changes.
-   */
-  open(params: Params, environment: AdapterEnvironment): Handler;
-}
+/**
+ * Opens what a handler needs. Must not wait for a backend: one that is down at start is met again at requests. Handlers of unchanged
+ * configuration live on when other configuration changes.
+ */
+export type OpenHandler<Params> = (params: Params, environment: AdapterEnvironment) => Handler;
 
 export interface AdapterEnvironment {
   /** `name.kind.namespace` of the handler. */

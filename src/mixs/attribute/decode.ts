@@ -1,9 +1,9 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import ipaddr from 'ipaddr.js';
 import { MeshError } from '../../lib/errors.ts';
-import type { Vocabulary } from './bag.ts';
+import type { Vocabulary } from '../../rules/attribute/bag.ts';
+import type { StringMap, Value, ValueType } from '../../rules/attribute/value.ts';
 import { Dictionary } from './dictionary.ts';
-import type { StringMap, Value, ValueType } from './value.ts';
 
 /** The field of istio.mixer.v1.CompressedAttributes that carries values of a type. */
 const FIELD_OF: Readonly<Record<ValueType, number>> = {

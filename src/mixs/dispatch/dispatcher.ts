@@ -1,5 +1,5 @@
+import type { AttributeBag } from '../../rules/attribute/bag.ts';
 import type { QuotaRequest, QuotaResult, Status } from '../adapter/adapter.ts';
-import type { AttributeBag } from '../attribute/bag.ts';
 
 /** What the APIs (Mixer, ext_authz, access log, rate limit) ask of the configuration in force. One is immutable; a new one takes its place. */
 export interface Dispatcher {

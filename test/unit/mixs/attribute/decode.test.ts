@@ -4,8 +4,8 @@ import { MeshError } from '../../../../src/lib/errors.ts';
 import { decodeAttributes } from '../../../../src/mixs/attribute/decode.ts';
 import { DictionaryWriter } from '../../../../src/mixs/attribute/dictionary.ts';
 import { GLOBAL_WORDS } from '../../../../src/mixs/attribute/global-words.ts';
-import { vocabularyWith } from '../../../../src/mixs/attribute/standard-vocabulary.ts';
-import type { Value } from '../../../../src/mixs/attribute/value.ts';
+import { vocabularyWith } from '../../../../src/rules/attribute/standard-vocabulary.ts';
+import type { Value } from '../../../../src/rules/attribute/value.ts';
 import { type Compressed, compressed } from '../../../fakes/compressed-attributes.ts';
 
 const vocabulary = vocabularyWith(new Map([['some.ratio', 'DOUBLE' as const]]));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MeshError } from '../../../../src/lib/errors.ts';
-import type { Value, ValueType } from '../../../../src/mixs/attribute/value.ts';
-import { expressionCompiler } from '../../../../src/mixs/expression/compile.ts';
+import type { Value, ValueType } from '../../../../src/rules/attribute/value.ts';
+import { expressionCompiler } from '../../../../src/rules/expression/compile.ts';
 import { bagOf, vocabularyOf } from '../../../fakes/attributes.ts';
 
 const compile = expressionCompiler(

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { bagFrom } from '../../../../src/mixs/attribute/bags.ts';
-import { vocabularyWith } from '../../../../src/mixs/attribute/standard-vocabulary.ts';
-import type { Value } from '../../../../src/mixs/attribute/value.ts';
-import { expressionCompiler } from '../../../../src/mixs/expression/compile.ts';
-import type { CompiledInstance, TemplateName } from '../../../../src/mixs/template/template.ts';
-import { TEMPLATES } from '../../../../src/mixs/template/templates.ts';
+import { bagFrom } from '../../../../src/rules/attribute/bags.ts';
+import { vocabularyWith } from '../../../../src/rules/attribute/standard-vocabulary.ts';
+import type { Value } from '../../../../src/rules/attribute/value.ts';
+import { expressionCompiler } from '../../../../src/rules/expression/compile.ts';
+import type { CompiledInstance, TemplateName } from '../../../../src/rules/template/template.ts';
+import { TEMPLATES } from '../../../../src/rules/template/templates.ts';
 
 const compile = expressionCompiler(vocabularyWith(new Map()));
 

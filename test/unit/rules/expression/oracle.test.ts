@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { expressionCompiler } from '../../../../src/mixs/expression/compile.ts';
-import { parseExpression } from '../../../../src/mixs/expression/parse.ts';
+import { expressionCompiler } from '../../../../src/rules/expression/compile.ts';
+import { parseExpression } from '../../../../src/rules/expression/parse.ts';
 import { bagOf, vocabularyOf } from '../../../fakes/attributes.ts';
 
 type Plain = string | bigint | boolean | undefined;

@@ -1,4 +1,3 @@
-import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { parseDuration } from '../../lib/duration.ts';
 import type { Value, ValueType } from '../attribute/value.ts';
@@ -58,10 +57,16 @@ function ipAddressFrom(text: string): string | undefined {
 const DNS_LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 
 function dnsNameFrom(text: string): string | undefined {
-  const name = domainToASCII(text.replace(/\.$/, ''));
+  const name = asciiOf(text.replace(/\.$/, ''));
   const labels = name.split('.');
   if (labels[0] === '*') labels.shift();
   return name.length <= 253 && labels.length > 0 && labels.every((label) => DNS_LABEL.test(label)) ? name : undefined;
+}
+
+/** Lower case, and letters beyond ASCII in the form that DNS has for them (RFC 5891). */
+function asciiOf(name: string): string {
+  if (/^[\w.*-]*$/.test(name)) return name.toLowerCase();
+  return URL.canParse(`http://${name}/`) ? new URL(`http://${name}/`).host : '';
 }
 
 function emailAddressFrom(text: string): string | undefined {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bagFrom, bagWith, TrackedBag } from '../../../../src/mixs/attribute/bags.ts';
+import { bagFrom, bagWith, TrackedBag } from '../../../../src/rules/attribute/bags.ts';
 
 const BAG = bagFrom(
   new Map<string, string | ReadonlyMap<string, string>>([
