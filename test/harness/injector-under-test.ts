@@ -14,6 +14,11 @@ import { InProcess } from './in-process.ts';
 import { freePort } from './plain-envoy.ts';
 
 const HOST = 'mesh-sidecar-injector.mesh-system.svc';
+/** An API server that is given a URL calls it by address. */
+const NAMES = [
+  { type: 'dns', value: HOST },
+  { type: 'ip', value: '127.0.0.1' },
+] as const;
 const DAY_MS = 24 * 3600 * 1000;
 const pod = { metadata: { name: 'httpbin' }, spec: { containers: [{ name: 'httpbin', image: 'httpbin' }] } };
 
@@ -72,7 +77,7 @@ export class InjectorUnderTest {
 
   async writeCertificate(ca: TestCa): Promise<void> {
     const pair = await generateKeyPair('ec-p256');
-    const leaf = await signLeaf(ca, leafTemplate(pair, { ...lasting(), names: [{ type: 'dns', value: HOST }] }));
+    const leaf = await signLeaf(ca, leafTemplate(pair, { ...lasting(), names: NAMES }));
     this.write('key.pem', privateKeyPem(pair.privateKey).reveal());
     this.write('cert.pem', leaf.toString());
     this.write('ca.pem', ca.certificate.toString());
