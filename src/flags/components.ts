@@ -23,7 +23,7 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   },
   meshctl: {
     summary: 'create, replace, list and explain policies and other objects',
-    subcommands: ['apply', 'create', 'delete', 'explain', 'get', 'inject', 'install', 'replace', 'version'],
+    subcommands: ['analyze', 'apply', 'create', 'delete', 'explain', 'get', 'inject', 'install', 'replace', 'uninstall', 'version'],
   },
   'mesh-init': {
     summary: 'redirect the traffic of a network namespace to its sidecar',
@@ -31,6 +31,6 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   },
   lab: {
     summary: 'run a whole mesh on this machine, without containers',
-    subcommands: ['apply', 'daemon', 'demo', 'down', 'env', 'exec', 'image', 'logs', 'status', 'up', 'version'],
+    subcommands: ['apply', 'daemon', 'demo', 'down', 'env', 'exec', 'image', 'logs', 'status', 'up', 'uplink', 'version'],
   },
 };

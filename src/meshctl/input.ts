@@ -46,6 +46,16 @@ export function refuseInput(problems: readonly Problem[], host: Host): number {
   return 1;
 }
 
+/** The texts of files, directories and `-`. Throws MeshError `not_found` and `invalid` for what cannot be read. */
+export async function readSources(
+  filenames: readonly string[],
+  host: Host,
+): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  const texts: { readonly name: string; readonly text: string }[] = [];
+  for (const { name, read } of await findSources(filenames, host)) texts.push({ name, text: await read() });
+  return texts;
+}
+
 interface Source {
   /** As problems name it. */
   readonly name: string;

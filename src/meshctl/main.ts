@@ -1,4 +1,5 @@
 /** The commands of meshctl. */
+export { runAnalyze } from './analyze.ts';
 export { runApply } from './apply.ts';
 export { runCreate } from './create.ts';
 export { runDelete } from './delete.ts';

@@ -1,0 +1,54 @@
+import { formatProblem } from '../../../lib/errors.ts';
+import type { MeshConfig } from '../../../model/mesh-config.ts';
+import { MESH_CONFIG_MAP } from '../../../model/parse/validate.ts';
+import { type Finding, type Subject, subjectOf } from '../finding.ts';
+import { dataOf, type MeshState, ROOT_NAMESPACE } from '../mesh-state.ts';
+
+const SUBJECT: Subject = { kind: 'ConfigMap', namespace: ROOT_NAMESPACE, name: MESH_CONFIG_MAP.name };
+/** Ports of the sidecar that cannot be chosen, and whose they are. */
+const FIXED_PORTS: Readonly<Record<number, string>> = {
+  15000: "the proxy's administration",
+  15020: "the agent's status port",
+  15090: "the proxy's statistics",
+};
+
+/** MESH111, MESH112, MESH113: the mesh configuration is wrong, or is where nobody reads it. */
+export function meshConfiguration(state: MeshState): readonly Finding[] {
+  const { unusable, snapshot, objects } = state;
+  const invalid = unusable
+    .filter(({ object }) => object.kind === 'ConfigMap')
+    .map(({ object, problem }): Finding => {
+      const path = `data.${MESH_CONFIG_MAP.key}`;
+      return { code: 'MESH111', subject: subjectOf(object), path, message: `key "mesh": ${formatProblem(problem)}` };
+    });
+  const unread = objects.configMap.flatMap((map): readonly Finding[] => {
+    const { name, namespace } = map.metadata;
+    if (name !== MESH_CONFIG_MAP.name) return [];
+    const hasKey = dataOf(map)[MESH_CONFIG_MAP.key] !== undefined;
+    const subject = subjectOf(map);
+    if (namespace === ROOT_NAMESPACE) {
+      const message = `has no key "${MESH_CONFIG_MAP.key}", so the default mesh configuration is in force`;
+      return hasKey ? [] : [{ code: 'MESH112', subject, message }];
+    }
+    const message = `is the mesh configuration by its name, but the control plane reads the one of ${ROOT_NAMESPACE}`;
+    return hasKey ? [{ code: 'MESH112', subject, message }] : [];
+  });
+  return [...invalid, ...unread, ...portCollisions(snapshot.mesh), ...otherRoot(snapshot.mesh)];
+}
+
+function portCollisions({ proxyListenPort, proxyInboundListenPort }: MeshConfig): readonly Finding[] {
+  const ports = { proxyListenPort, proxyInboundListenPort };
+  const findings = Object.entries(ports).flatMap(([field, port]): readonly Finding[] => {
+    const owner = FIXED_PORTS[port];
+    return owner === undefined ? [] : [{ code: 'MESH113', subject: SUBJECT, message: `${field} ${port} is ${owner}` }];
+  });
+  if (proxyListenPort !== proxyInboundListenPort) return findings;
+  const message = `proxyListenPort and proxyInboundListenPort are both ${proxyListenPort}`;
+  return [...findings, { code: 'MESH113', subject: SUBJECT, message }];
+}
+
+function otherRoot({ rootNamespace }: MeshConfig): readonly Finding[] {
+  if (rootNamespace === ROOT_NAMESPACE) return [];
+  const message = `rootNamespace is ${rootNamespace}, but this configuration is read in ${ROOT_NAMESPACE}`;
+  return [{ code: 'MESH112', subject: SUBJECT, message, action: `set rootNamespace: ${ROOT_NAMESPACE}, or leave it out` }];
+}

@@ -1,0 +1,51 @@
+import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../../injection/decision.ts';
+import { slicePortFor } from '../../../model/endpoints.ts';
+import type { Service, ServicePort } from '../../../model/service.ts';
+import { type Finding, subjectOf } from '../finding.ts';
+import type { MeshState } from '../mesh-state.ts';
+import { findService } from './policies.ts';
+import { type InjectionWebhook, injectionWebhooks } from './webhooks.ts';
+
+/** MESH601, MESH602, MESH603: the webhook is not there, or calls nobody. */
+export function webhookReach(state: MeshState): readonly Finding[] {
+  if (!state.isCluster || !state.knows('mutatingWebhookConfiguration')) return [];
+  const webhooks = injectionWebhooks(state);
+  if (webhooks.length === 0) return missing(state);
+  return webhooks.flatMap((webhook) => unreachable(state, webhook));
+}
+
+/** Nobody misses a webhook in a cluster whose namespaces do not ask for it. */
+function missing({ objects, names }: MeshState): readonly Finding[] {
+  const asking = objects.namespace.filter(({ metadata }) => metadata.labels?.[NAMESPACE_LABEL] === NAMESPACE_LABEL_VALUE);
+  return asking.map((namespace) => ({
+    code: 'MESH601',
+    subject: subjectOf(namespace),
+    message: `is labelled ${NAMESPACE_LABEL}=${NAMESPACE_LABEL_VALUE}, but there is no webhook ${names.webhookName}: its pods get no sidecar`,
+  }));
+}
+
+function unreachable(state: MeshState, { object, fields, path, service: target }: InjectionWebhook): readonly Finding[] {
+  if (target === undefined || !state.knows('service')) return [];
+  const subject = subjectOf(object);
+  const consequence =
+    fields.failurePolicy === 'Ignore' ? 'new pods start without a sidecar' : 'no pod of a labelled namespace can be created';
+  const { namespace, name, port: number } = target;
+  const where = `${path}.clientConfig.service`;
+  const service = findService(state.snapshot, namespace, name);
+  const port = service?.ports.find((candidate) => candidate.number === number);
+  if (service === undefined || port === undefined) {
+    const what = service === undefined ? `service ${name}.${namespace}` : `port ${number} of service ${name}.${namespace}`;
+    return [{ code: 'MESH602', subject, path: where, message: `there is no ${what}: ${consequence}` }];
+  }
+  if (!state.knows('endpointSlice') || readyEndpoints(state, service, port) > 0) return [];
+  const message = `service ${name}.${namespace} has no ready endpoint: ${consequence}`;
+  return [{ code: 'MESH603', subject, path: where, message }];
+}
+
+function readyEndpoints({ snapshot }: MeshState, service: Service, port: ServicePort): number {
+  const groups = snapshot.endpoints.get(service.hostname) ?? [];
+  return groups
+    .filter(({ slice }) => slicePortFor(slice, service, port) !== undefined)
+    .flatMap(({ endpoints }) => endpoints)
+    .filter(({ ready }) => ready).length;
+}
