@@ -1,6 +1,7 @@
 /** sidecar-injector: the webhook that adds the sidecar to new pods. */
 import { randomUUID } from 'node:crypto';
 import type { Invocation } from '../flags/table.ts';
+import { MAX_REVIEW_BYTES } from '../io/admission/handler.ts';
 import type { Host } from '../io/host.ts';
 import { createHttpServer } from '../io/http/server.ts';
 import { listenTls } from '../io/http/tls-listener.ts';
@@ -12,13 +13,13 @@ import { seconds } from '../lib/duration.ts';
 import { formatProblem } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
-import { keepCaBundle } from './ca-bundle.ts';
+import { keepCaBundle } from '../sources/webhook-ca-bundle.ts';
 import { followKeyPair, followRoots } from './certificates.ts';
 import { type InjectorConfig, resolveConfig } from './config.ts';
 import { followConfiguration } from './configuration.ts';
 import type { InjectorFlags } from './flags.ts';
 import { checkWebhook } from './self-check.ts';
-import { injectHandler, MAX_REVIEW_BYTES } from './webhook.ts';
+import { injectHandler } from './webhook.ts';
 
 const RESYNC = seconds(60);
 /** Reviews that run get this long at shutdown. */
@@ -74,7 +75,12 @@ async function serve(config: InjectorConfig, store: OpenedStore, host: Host, log
   });
   const accept = http.accept.bind(http);
   const listener = await listenTls({ host: ANY_HOST, port: config.port, keyPair: keyPair(), accept, logger });
-  const bundle = keepCaBundle(roots(), { store, kinds: kindsFor(host.names), ...config.webhook, ...following });
+  const bundle = keepCaBundle(roots(), {
+    store,
+    kind: kindsFor(host.names).mutatingWebhookConfiguration,
+    ...config.webhook,
+    ...following,
+  });
   logger.info('serving the injection webhook', { port: listener.port });
   const running = [aborted(signal)];
   if (config.health !== undefined) {

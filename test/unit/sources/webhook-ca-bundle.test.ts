@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { namesFor } from '../../../src/lib/names.ts';
 import { kindsFor } from '../../../src/model/kinds.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
-import { keepCaBundle } from '../../../src/sidecar-injector/ca-bundle.ts';
 import { MemoryStore } from '../../../src/sources/store/memory.ts';
+import { keepCaBundle } from '../../../src/sources/webhook-ca-bundle.ts';
 import { MemoryLogger } from '../../fakes/memory-logger.ts';
 
 const kinds = kindsFor(namesFor('mesh.io'));
@@ -30,7 +30,7 @@ describe('the CA bundle of the webhook configuration', () => {
   const keep = () =>
     keepCaBundle('roots', {
       store,
-      kinds,
+      kind: kinds.mutatingWebhookConfiguration,
       configuration: 'mesh-sidecar-injector',
       entry: 'sidecar-injector.mesh.io',
       logger,

@@ -1,9 +1,8 @@
 /** Admission reviews, as the API server sends and takes them (admission.k8s.io, AdmissionReview v1 and v1beta1). Pure. */
-
-import type { JsonPatch } from '../injection/patch.ts';
-import { isRecord, type JsonObject } from '../injection/shape.ts';
-import type { Parsed } from '../lib/errors.ts';
+import type { Parsed } from '../../lib/errors.ts';
 import { parseJson } from './json-text.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const GROUP = 'admission.k8s.io';
 const VERSIONS: readonly string[] = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
@@ -23,11 +22,15 @@ export interface AdmissionRequest {
   readonly kind: string;
   /** The object as it would be stored, unchecked. */
   readonly object: unknown;
+  /** What it replaces; undefined where it replaces nothing. */
+  readonly oldObject: unknown;
 }
 
 export type Verdict =
-  | { readonly type: 'unchanged' }
-  | { readonly type: 'patched'; readonly patch: JsonPatch }
+  /** Warnings are shown to whoever asked the API server, below his command for example. */
+  | { readonly type: 'unchanged'; readonly warnings?: readonly string[] }
+  /** The patch is a JSON patch (RFC 6902). */
+  | { readonly type: 'patched'; readonly patch: readonly object[] }
   | { readonly type: 'denied'; readonly message: string; readonly code: 400 | 500 };
 
 export function readReview(text: string): Parsed<AdmissionRequest> {
@@ -39,7 +42,7 @@ export function readReview(text: string): Parsed<AdmissionRequest> {
     return wrong('apiVersion', `must be one of ${VERSIONS.join(', ')}, of kind AdmissionReview`);
   }
   if (!isRecord(request)) return wrong('request', 'is missing');
-  const { uid, namespace, operation, object } = request;
+  const { uid, namespace, operation, object, oldObject } = request;
   if (typeof uid !== 'string' || uid === '') return wrong('request.uid', 'is missing');
   return {
     ok: true,
@@ -51,6 +54,7 @@ export function readReview(text: string): Parsed<AdmissionRequest> {
       operation: textOf(operation),
       kind: kindOf(request['kind']),
       object,
+      oldObject: oldObject ?? undefined,
     },
   };
 }
@@ -70,8 +74,10 @@ export function answerReview({ uid, apiVersion }: Pick<AdmissionRequest, 'uid' |
 
 function response(verdict: Verdict): JsonObject {
   switch (verdict.type) {
-    case 'unchanged':
-      return { allowed: true };
+    case 'unchanged': {
+      const { warnings = [] } = verdict;
+      return warnings.length === 0 ? { allowed: true } : { allowed: true, warnings };
+    }
     case 'patched': {
       const patch = Buffer.from(JSON.stringify(verdict.patch)).toString('base64');
       return { allowed: true, patchType: 'JSONPatch', patch };
@@ -94,4 +100,8 @@ function nameOf(object: unknown): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,16 +1,16 @@
-/** Tells the API server which roots to check the webhook against, and keeps it told. */
+/** Tells the API server which roots to check a webhook of ours against, and keeps it told. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRecord, type JsonObject } from '../injection/shape.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { MeshError } from '../lib/errors.ts';
-import type { Kinds } from '../model/kinds.ts';
-import type { KubeObject } from '../model/object.ts';
-import type { ObjectStore } from '../sources/store/object-store.ts';
+import type { KubeObject, ResourceKind } from '../model/object.ts';
+import { type Fields, isMapping } from '../model/parse/object.ts';
+import type { ObjectStore } from './store/object-store.ts';
 
 export interface CaBundleOptions {
   readonly store: ObjectStore;
-  readonly kinds: Kinds;
-  /** Name of the MutatingWebhookConfiguration. */
+  /** MutatingWebhookConfiguration or ValidatingWebhookConfiguration. */
+  readonly kind: ResourceKind;
+  /** Name of the configuration. */
   readonly configuration: string;
   /** Name of the entry in it. */
   readonly entry: string;
@@ -31,13 +31,13 @@ const LONGEST_RETRY_MS = 30_000;
 
 /** Writes the roots into the entry whenever they, or what is there, change: what another hand changed is changed back. */
 export function keepCaBundle(rootsPem: string, options: CaBundleOptions): CaBundleKeeper {
-  const { store, kinds, configuration, entry, logger, signal } = options;
+  const { store, kind, configuration, entry, logger, signal } = options;
   let roots = rootsPem;
   let latest: KubeObject | undefined;
   let failures = 0;
   let said = '';
 
-  const say = (level: 'warn' | 'error', message: string, fields: JsonObject = {}): void => {
+  const say = (level: 'warn' | 'error', message: string, fields: Fields = {}): void => {
     if (message === said) return;
     said = message;
     logger[level](message, { configuration, webhook: entry, ...fields });
@@ -49,7 +49,7 @@ export function keepCaBundle(rootsPem: string, options: CaBundleOptions): CaBund
       return;
     }
     const next = withCaBundle(latest, entry, roots);
-    if (next === 'no-entry') say('error', 'the webhook configuration has no such entry; nothing can be injected');
+    if (next === 'no-entry') say('error', 'the webhook configuration has no such entry, so the webhook is never asked');
     else if (next !== 'current') {
       latest = await store.replace(next);
       said = '';
@@ -79,7 +79,7 @@ export function keepCaBundle(rootsPem: string, options: CaBundleOptions): CaBund
 
   async function follow(): Promise<void> {
     const named = (object: KubeObject): boolean => object.metadata.name === configuration;
-    for await (const event of store.watch(kinds.mutatingWebhookConfiguration, { signal })) {
+    for await (const event of store.watch(kind, { signal, fieldSelector: `metadata.name=${configuration}` })) {
       if (event.type === 'listed') latest = event.objects.find(named);
       else if (!named(event.object)) continue;
       else latest = event.type === 'deleted' ? undefined : event.object;
@@ -103,17 +103,17 @@ export function keepCaBundle(rootsPem: string, options: CaBundleOptions): CaBund
 export function withCaBundle(object: KubeObject, entry: string, rootsPem: string): KubeObject | 'current' | 'no-entry' {
   const webhooks = Array.isArray(object['webhooks']) ? (object['webhooks'] as readonly unknown[]) : [];
   const caBundle = Buffer.from(rootsPem).toString('base64');
-  const found = webhooks.filter((webhook) => isRecord(webhook) && webhook['name'] === entry).filter(isRecord);
+  const found = webhooks.filter((webhook) => isMapping(webhook) && webhook['name'] === entry).filter(isMapping);
   if (found.length === 0) return 'no-entry';
   if (found.every((webhook) => clientConfigOf(webhook)['caBundle'] === caBundle)) return 'current';
   const replaced = webhooks.map((webhook) =>
-    isRecord(webhook) && webhook['name'] === entry
+    isMapping(webhook) && webhook['name'] === entry
       ? { ...webhook, clientConfig: { ...clientConfigOf(webhook), caBundle } }
       : webhook,
   );
   return { ...object, webhooks: replaced };
 }
 
-function clientConfigOf(webhook: JsonObject): JsonObject {
-  return isRecord(webhook['clientConfig']) ? webhook['clientConfig'] : {};
+function clientConfigOf(webhook: Fields): Fields {
+  return isMapping(webhook['clientConfig']) ? webhook['clientConfig'] : {};
 }
