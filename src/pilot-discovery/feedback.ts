@@ -5,7 +5,8 @@ import type { Metrics } from './metrics.ts';
 import { type Proxies, workloadOf } from './proxies.ts';
 import type { Publisher } from './publisher.ts';
 import { createPushTimeouts } from './push-timeouts.ts';
-import { RejectedConfigurations } from './rejected.ts';
+import { MAX_MESSAGE, RejectedConfigurations } from './rejected.ts';
+import { createRejectionLog } from './rejection-log.ts';
 import { describeName, objectsBehind } from './rejections.ts';
 import { resourceTypeName } from './resource-types.ts';
 
@@ -19,7 +20,7 @@ export interface Feedback {
   /** When the snapshot in force was published. */
   readonly pushedAt: () => Date | undefined;
   readonly rejected: RejectedConfigurations;
-  /** Looks for proxies that do not answer. To be called every few seconds. */
+  /** Looks for proxies that do not answer, and says what is left to say. To be called every few seconds. */
   readonly check: () => void;
 }
 
@@ -51,6 +52,8 @@ export function createFeedback({ publisher, proxies, metrics, logger, now, onRej
     },
   );
 
+  const rejections = createRejectionLog(logger, () => performance.now());
+
   function logEvent(event: DeliveryEvent): void {
     switch (event.type) {
       case 'connected':
@@ -74,11 +77,7 @@ export function createFeedback({ publisher, proxies, metrics, logger, now, onRej
 
   function logRejection({ streamId, typeUrl, message }: Extract<DeliveryEvent, { readonly type: 'nacked' }>): void {
     const objects = rejected.objectsOf(streamId, typeUrl).map(describeName);
-    logger.error('proxy rejected its configuration; it keeps the last good one', {
-      ...describe(streamId, typeUrl),
-      objects: objects.join(', '),
-      reason: message,
-    });
+    rejections.add({ ...describe(streamId, typeUrl), objects: objects.join(', '), reason: message.slice(0, MAX_MESSAGE) });
   }
 
   function measure(sequence: number): void {
@@ -110,6 +109,9 @@ export function createFeedback({ publisher, proxies, metrics, logger, now, onRej
     },
     pushedAt: () => pushedAt,
     rejected,
-    check: () => timeouts.check(),
+    check() {
+      timeouts.check();
+      rejections.flush();
+    },
   };
 }

@@ -30,7 +30,7 @@ export interface RejectedDeps {
 }
 
 /** Bytes of Envoy's message that are kept; it can repeat a whole resource. */
-const MAX_MESSAGE = 2_000;
+export const MAX_MESSAGE = 2_000;
 
 export class RejectedConfigurations {
   readonly #deps: RejectedDeps;

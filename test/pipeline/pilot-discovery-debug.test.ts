@@ -12,6 +12,8 @@ import { eventually } from '../harness/sidecar.ts';
 
 const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const ROUTE = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+const ENDPOINT = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 const HOST = 'httpbin.foo.svc.cluster.local';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -184,8 +186,14 @@ describe('pilot-discovery for operators', () => {
     const other = subscribe(CLUSTER);
     answer(other, await other.next(), 'no');
     await becomes('pilot_xds_cds_reject', 1);
-    expect(await metric('pilot_total_xds_rejects')).to.equal(2);
     expect([await metric('pilot_xds_rds_reject'), await metric('pilot_xds_eds_reject')]).to.deep.equal([0, 0]);
+    const routes = subscribe(ROUTE);
+    answer(routes, await routes.next(), 'no');
+    await becomes('pilot_xds_rds_reject', 1);
+    const endpoints = subscribe(ENDPOINT);
+    answer(endpoints, await endpoints.next(), 'no');
+    await becomes('pilot_xds_eds_reject', 1);
+    expect(await metric('pilot_total_xds_rejects')).to.equal(4);
     for (const each of clients.splice(0)) each.close();
     await becomes('pilot_xds', 0);
   });
