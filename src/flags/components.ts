@@ -23,7 +23,20 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   },
   meshctl: {
     summary: 'create, replace, list and explain policies and other objects',
-    subcommands: ['analyze', 'apply', 'create', 'delete', 'explain', 'get', 'inject', 'install', 'replace', 'uninstall', 'version'],
+    subcommands: [
+      'analyze',
+      'apply',
+      'create',
+      'delete',
+      'explain',
+      'get',
+      'inject',
+      'install',
+      'replace',
+      'tls-check',
+      'uninstall',
+      'version',
+    ],
   },
   'mesh-init': {
     summary: 'redirect the traffic of a network namespace to its sidecar',

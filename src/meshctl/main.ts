@@ -6,3 +6,4 @@ export { runDelete } from './delete.ts';
 export { runExplain } from './explain.ts';
 export { runGet } from './get.ts';
 export { runReplace } from './replace.ts';
+export { runTlsCheck } from './tls-check.ts';
