@@ -5,7 +5,7 @@ import { Call } from './call.ts';
 import { requireEncoding, responseEncoding } from './encoding.ts';
 import type { ByteBudget, ControlFrameLimit } from './limits.ts';
 import { isGrpcContentType, metadataOf, parseTimeout } from './metadata.ts';
-import { requestMessages } from './requests.ts';
+import { onlyMessage, requestMessages } from './requests.ts';
 import { GrpcCode, OK, statusOf } from './status.ts';
 import type { CallContext, HandlerContext, Method } from './types.ts';
 
@@ -83,14 +83,39 @@ async function run(
   if (method === undefined) throw new MeshError('unimplemented', `there is no method ${path.slice(0, 200)}`);
   const encoding = requireEncoding(headerText(headers, 'grpc-encoding'));
   const timer = startDeadline(call, headerText(headers, 'grpc-timeout'));
-  const { response, signal } = call;
-  const context: HandlerContext = { metadata: metadataOf(headers), peer, signal, response };
-  const requests = cancelledWhenOver(requestMessages(stream, encoding, service.maxMessageSize, unfinished), stream);
+  const context = new Context(call, headers, peer);
+  const { maxMessageSize } = service;
   try {
-    if (method.type === 'unary') await call.write([await method.handle(await only(requests), context)]);
-    else await method.handle({ requests, write: (chunks) => call.write(chunks) }, context);
+    if (method.type === 'unary') {
+      const request = await onlyMessage(stream, encoding, maxMessageSize, unfinished);
+      await call.answer(await method.handle(request, context));
+    } else {
+      const requests = cancelledWhenOver(requestMessages(stream, encoding, maxMessageSize, unfinished), stream);
+      await method.handle({ requests, write: (chunks) => call.write(chunks) }, context);
+    }
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** What a handler is given. Its signal is made when it is asked for. */
+class Context implements HandlerContext {
+  readonly metadata: HandlerContext['metadata'];
+  readonly peer: HandlerContext['peer'];
+  readonly #call: Call;
+
+  constructor(call: Call, headers: IncomingHttpHeaders, peer: HandlerContext['peer']) {
+    this.metadata = metadataOf(headers);
+    this.peer = peer;
+    this.#call = call;
+  }
+
+  get response(): HandlerContext['response'] {
+    return this.#call.response;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
   }
 }
 
@@ -117,16 +142,6 @@ async function* cancelledWhenOver(messages: AsyncIterable<Uint8Array>, stream: S
   }
   // Node ends the readable side of a stream that was reset as if the client had half-closed it.
   if (stream.closed || stream.destroyed) throw new MeshError('cancelled', 'the call is over');
-}
-
-async function only(messages: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  let found: Uint8Array | undefined;
-  for await (const message of messages) {
-    if (found !== undefined) throw new MeshError('unimplemented', 'the method takes one request message, and got another');
-    found = message;
-  }
-  if (found === undefined) throw new MeshError('unimplemented', 'the method takes one request message, and got none');
-  return found;
 }
 
 function report(logger: Logger, path: string | undefined, thrown: unknown): void {

@@ -27,7 +27,8 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384'] as const satisf
 type Algorithm = (typeof ALGORITHMS)[number];
 
 const MAX_LENGTH = 16 * 1024;
-const CLOCK_SKEW_SECONDS = 30;
+/** How far the clock of an issuer may be off. */
+export const CLOCK_SKEW_SECONDS = 30;
 /** Keys that are tried for a token without a key identifier. */
 const MAX_CANDIDATES = 8;
 const MAX_KEY_SETS = 1_000;

@@ -30,6 +30,17 @@ export interface IssuerKey {
 const VERSION_3 = explicit(0, unsignedInteger(Uint8Array.of(2)));
 const USAGE_BITS = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, crlSign: 6 } as const;
 
+/** What many certificates say in the same way is encoded once. Key encipherment is a use of RSA keys only. */
+const CA_USAGE = usage(USAGE_BITS.keyCertSign, USAGE_BITS.crlSign);
+const RSA_USAGE = usage(USAGE_BITS.digitalSignature, USAGE_BITS.keyEncipherment);
+const ECDSA_USAGE = usage(USAGE_BITS.digitalSignature);
+const NO_AUTHORITY = extension(OID.basicConstraints, true, sequence());
+const BOTH_PURPOSES = purposes(OID.serverAuth, OID.clientAuth);
+
+function usage(...bits: readonly number[]): Der {
+  return extension(OID.keyUsage, true, namedBits(bits));
+}
+
 /** The signed certificate as DER. */
 export async function signCertificate(template: CertificateTemplate, issuer: IssuerKey): Promise<Uint8Array> {
   const { identifier, hash } = signingAlgorithm(issuer.privateKey);
@@ -59,11 +70,11 @@ function encodeToBeSigned(template: CertificateTemplate, issuer: IssuerKey, algo
 
 function extensions(template: CertificateTemplate, spki: Uint8Array, issuerKeyId: Uint8Array | undefined): readonly Der[] {
   const list = [
-    extension(OID.keyUsage, true, namedBits(keyUsage(template))),
-    extension(OID.basicConstraints, true, basicConstraints(template.use)),
+    keyUsage(template),
+    template.use.type === 'tls' ? NO_AUTHORITY : extension(OID.basicConstraints, true, basicConstraints(template.use)),
     extension(OID.subjectKeyIdentifier, false, octetString(keyIdOf(spki))),
   ];
-  if (template.use.type === 'tls') list.push(extension(OID.extendedKeyUsage, false, extendedKeyUsage(template.use)));
+  if (template.use.type === 'tls') list.push(extendedKeyUsage(template.use));
   if (template.use.type === 'ca' && template.use.permittedUriHost !== undefined) {
     list.push(extension(OID.nameConstraints, true, permittedUris(template.use.permittedUriHost)));
   }
@@ -79,15 +90,12 @@ function extension(oid: string, critical: boolean, value: Der): Der {
   return sequence(objectIdentifier(oid), ...flag, octetString(value));
 }
 
-/** Key encipherment is a use of RSA keys only. */
-function keyUsage(template: CertificateTemplate): readonly number[] {
-  if (template.use.type === 'ca') return [USAGE_BITS.keyCertSign, USAGE_BITS.crlSign];
-  const isRsa = template.publicKey.asymmetricKeyType === 'rsa';
-  return isRsa ? [USAGE_BITS.digitalSignature, USAGE_BITS.keyEncipherment] : [USAGE_BITS.digitalSignature];
+function keyUsage({ use, publicKey }: CertificateTemplate): Der {
+  if (use.type === 'ca') return CA_USAGE;
+  return publicKey.asymmetricKeyType === 'rsa' ? RSA_USAGE : ECDSA_USAGE;
 }
 
-function basicConstraints(use: CertificateUse): Der {
-  if (use.type === 'tls') return sequence();
+function basicConstraints(use: Extract<CertificateUse, { type: 'ca' }>): Der {
   return use.pathLength === undefined
     ? sequence(boolean(true))
     : sequence(boolean(true), unsignedInteger(Uint8Array.of(use.pathLength)));
@@ -98,7 +106,11 @@ function permittedUris(host: string): Der {
   return sequence(implicitList(0, sequence(implicit(6, Buffer.from(host, 'latin1')))));
 }
 
-function extendedKeyUsage(use: { readonly server: boolean; readonly client: boolean }): Der {
-  const purposes = [use.server ? OID.serverAuth : undefined, use.client ? OID.clientAuth : undefined];
-  return sequence(...purposes.filter((oid) => oid !== undefined).map(objectIdentifier));
+function extendedKeyUsage({ server, client }: { readonly server: boolean; readonly client: boolean }): Der {
+  if (server && client) return BOTH_PURPOSES;
+  return purposes(...(server ? [OID.serverAuth] : []), ...(client ? [OID.clientAuth] : []));
+}
+
+function purposes(...oids: readonly string[]): Der {
+  return extension(OID.extendedKeyUsage, false, sequence(...oids.map(objectIdentifier)));
 }

@@ -98,22 +98,25 @@ export class DerReader {
   smallInteger(): number {
     const content = this.unsignedInteger();
     if (content.length > 4 || (content[0] ?? 0) > 0x7f) throw new DerError('a number is too large');
-    return content.reduce((value, byte) => value * 256 + byte, 0);
+    let value = 0;
+    for (const byte of content) value = value * 256 + byte;
+    return value;
   }
 
   /** The magnitude of an INTEGER that is not negative, without its sign byte. */
   unsignedInteger(): Uint8Array {
     const content = this.content(READ_TAG.integer);
-    const [first, second] = content;
+    const first = content[0];
     if (first === undefined || first > 0x7f) throw new DerError('a number is missing or negative');
     if (first !== 0 || content.length === 1) return content;
-    if ((second ?? 0) < 0x80) throw new DerError('a number has needless leading zeros');
+    if ((content[1] ?? 0) < 0x80) throw new DerError('a number has needless leading zeros');
     return content.subarray(1);
   }
 
   boolean(): boolean {
-    const [value, ...more] = this.content(READ_TAG.boolean);
-    if (more.length > 0 || (value !== 0 && value !== 0xff)) throw new DerError('a boolean is neither true nor false');
+    const content = this.content(READ_TAG.boolean);
+    const value = content[0];
+    if (content.length !== 1 || (value !== 0 && value !== 0xff)) throw new DerError('a boolean is neither true nor false');
     return value === 0xff;
   }
 
@@ -171,15 +174,19 @@ export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 
 /** The dotted form of an object identifier's content, as DerReader gave it. */
 export function dottedIdentifier(content: Uint8Array): string {
-  const parts: number[] = [];
+  let text = '';
   let part = 0;
   for (const byte of content) {
     part = part * 128 + (byte & 0x7f);
     if (byte >= 0x80) continue;
-    parts.push(part);
+    text = text === '' ? firstTwo(part) : `${text}.${part}`;
     part = 0;
   }
-  const [first = 0, ...rest] = parts;
-  const root = Math.min(2, Math.floor(first / 40));
-  return [root, first - root * 40, ...rest].join('.');
+  return text;
+}
+
+/** The first two numbers of an identifier stand in one. */
+function firstTwo(part: number): string {
+  const root = Math.min(2, Math.floor(part / 40));
+  return `${root}.${part - root * 40}`;
 }

@@ -21,17 +21,33 @@ const TAG = {
 const CONTEXT = 0x80;
 const CONSTRUCTED = 0x20;
 
-function header(tag: number, length: number): number[] {
-  if (length < 0x80) return [tag, length];
-  if (length < 0x100) return [tag, 0x81, length];
-  if (length < 0x10000) return [tag, 0x82, length >> 8, length & 0xff];
-  if (length < 0x1000000) return [tag, 0x83, length >> 16, (length >> 8) & 0xff, length & 0xff];
+/** How many bytes tell a length; the first of several tells how many follow. */
+function lengthBytes(length: number): number {
+  if (length < 0x80) return 1;
+  if (length < 0x100) return 2;
+  if (length < 0x10000) return 3;
+  if (length < 0x1000000) return 4;
   throw new MeshError('invalid', `${length} bytes are too many for one part of a certificate`);
 }
 
 function encode(tag: number, ...contents: readonly Uint8Array[]): Der {
-  const length = contents.reduce((sum, content) => sum + content.length, 0);
-  return Buffer.concat([Uint8Array.from(header(tag, length)), ...contents]);
+  let length = 0;
+  for (const content of contents) length += content.length;
+  const digits = lengthBytes(length);
+  const der = Buffer.allocUnsafe(1 + digits + length);
+  der[0] = tag;
+  if (digits === 1) {
+    der[1] = length;
+  } else {
+    der[1] = 0x80 | (digits - 1);
+    der.writeUIntBE(length, 2, digits - 1);
+  }
+  let at = 1 + digits;
+  for (const content of contents) {
+    der.set(content, at);
+    at += content.length;
+  }
+  return der;
 }
 
 export const sequence = (...items: readonly Der[]): Der => encode(TAG.sequence, ...items);

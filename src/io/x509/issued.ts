@@ -59,7 +59,7 @@ function fieldProblems(content: IssuedContent, template: CertificateTemplate, is
     ...(organization === '' ? [] : [`${OID.organization}=${organization}`]),
     ...(commonName === '' ? [] : [`${OID.commonName}=${commonName}`]),
   ];
-  expect(sameItems(content.subject, subject), 'subject', `has the subject "${content.subject}", not "${subject}"`);
+  expect(sameItems(content.subject, subject), 'subject', () => `has the subject "${content.subject}", not "${subject}"`);
   expect(sameBytes(content.serial, magnitude(template.serial)), 'serial', 'has another serial number than asked for');
   expect(sameTime(content.notBefore, template.notBefore), 'notBefore', 'is valid from another time than asked for');
   expect(sameTime(content.notAfter, template.notAfter), 'notAfter', 'expires at another time than asked for');
@@ -79,24 +79,24 @@ function extensionProblems(content: IssuedContent, template: CertificateTemplate
   };
   const expected = expectedExtensions(template, issuer);
   const actual = [...content.extensions].map(([oid, { critical }]) => `${oid}${critical ? ' critical' : ''}`);
-  expect(sameItems(actual.toSorted(), expected.toSorted()), 'extensions', `has the extensions ${actual}, not ${expected}`);
+  expect(sameItems(actual.toSorted(), expected.toSorted()), 'extensions', () => `has the extensions ${actual}, not ${expected}`);
 
   const names = read('subjectAltName', readAltNames) ?? { known: [], hasOther: false };
   const texts = (list: CertificateTemplate['names']): string => list.map(({ type, value }) => `${type}:${value}`).join(', ');
   const [has, wanted] = [texts(names.known), texts(template.names)];
-  expect(has === wanted && !names.hasOther, 'names', `has the names "${has}", not "${wanted}"`);
+  expect(has === wanted && !names.hasOther, 'names', () => `has the names "${has}", not "${wanted}"`);
 
   const { isCa, pathLength } = read('basicConstraints', readBasicConstraints) ?? { isCa: false, pathLength: undefined };
   const isMeantAsCa = template.use.type === 'ca';
   expect(isCa === isMeantAsCa, 'use', isCa ? 'is a certificate authority' : 'is no certificate authority');
   const { use } = template;
-  expect(pathLength === (use.type === 'ca' ? use.pathLength : undefined), 'use', `has the path length ${pathLength}`);
+  expect(pathLength === (use.type === 'ca' ? use.pathLength : undefined), 'use', () => `has the path length ${pathLength}`);
   const usage = read('keyUsage', readNamedBits) ?? [];
-  expect(sameItems(usage, keyUsageOf(template)), 'use', `has the key usage ${usage}, not ${keyUsageOf(template)}`);
+  expect(sameItems(usage, keyUsageOf(template)), 'use', () => `has the key usage ${usage}, not ${keyUsageOf(template)}`);
   const purposes = read('extendedKeyUsage', readPurposes) ?? [];
-  expect(sameItems(purposes, purposesOf(template)), 'use', `is for ${purposes}, not ${purposesOf(template)}`);
+  expect(sameItems(purposes, purposesOf(template)), 'use', () => `is for ${purposes}, not ${purposesOf(template)}`);
   const host = read('nameConstraints', readPermittedUriHost);
-  expect(host === (use.type === 'ca' ? use.permittedUriHost : undefined), 'use', `may name URIs of ${host}`);
+  expect(host === (use.type === 'ca' ? use.permittedUriHost : undefined), 'use', () => `may name URIs of ${host}`);
 
   const keyId = read('subjectKeyIdentifier', readSubjectKeyId);
   const ownKeyId = keyIdOf(publicKeyDer(template.publicKey));
@@ -112,9 +112,10 @@ function signatureProblems({ algorithm, tbs, signature }: IssuedContent, issuer:
   return [{ path: 'signature', message: 'is not signed with the key of its issuer' }];
 }
 
-function expectation(problems: Problem[]): (holds: boolean, path: string, message: string) => void {
+/** A message that takes making is made only where it is needed. */
+function expectation(problems: Problem[]): (holds: boolean, path: string, message: string | (() => string)) => void {
   return (holds, path, message) => {
-    if (!holds) problems.push({ path, message });
+    if (!holds) problems.push({ path, message: typeof message === 'string' ? message : message() });
   };
 }
 

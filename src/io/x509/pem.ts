@@ -11,10 +11,13 @@ const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,40})-----\r?\n([A-Za-z0-9+/=\r\n]*?)-----
 /** More than any chain or key needs, and little enough to be harmless. */
 const MAX_CHARACTERS = 256 * 1024;
 
+const LINE_CHARACTERS = 64;
+
 export function encodePem(label: string, der: Uint8Array): string {
-  const base64 = Buffer.from(der).toString('base64');
-  const lines = base64.match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+  const base64 = Buffer.from(der.buffer, der.byteOffset, der.length).toString('base64');
+  let lines = '';
+  for (let at = 0; at < base64.length; at += LINE_CHARACTERS) lines += `${base64.slice(at, at + LINE_CHARACTERS)}\n`;
+  return `-----BEGIN ${label}-----\n${lines}-----END ${label}-----\n`;
 }
 
 /** Every block of a text in order; what stands between blocks is skipped, as RFC 7468 allows. */

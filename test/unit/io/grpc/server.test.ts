@@ -161,6 +161,60 @@ describe('gRPC server', () => {
     });
   });
 
+  describe('unary calls that go wrong half-way', () => {
+    it('reset the call when its client does not read the answer until the deadline', async () => {
+      const method: Method = { type: 'unary', path: ECHO, handle: async () => Buffer.alloc(3_000_000, 1) };
+      const server = await bench.serve({ methods: [method] });
+      const stream = bench.http2(server).request({ ...GRPC_HEADERS, ':path': ECHO, 'grpc-timeout': '50m' });
+      stream.on('error', () => {});
+      stream.end(framed(''));
+      await once(stream, 'response');
+      // A connection closes when its last call has: long before this grace is over.
+      await server.close(60_000);
+    });
+
+    it('tell of the deadline when the client reads the answer too late', async () => {
+      const { promise: overdue, resolve } = Promise.withResolvers<void>();
+      const method: Method = {
+        type: 'unary',
+        path: ECHO,
+        async handle(_request, { signal }) {
+          signal.addEventListener('abort', () => resolve());
+          return Buffer.alloc(300_000, 1);
+        },
+      };
+      const server = await bench.serve({ methods: [method] });
+      const stream = bench.http2(server).request({ ...GRPC_HEADERS, ':path': ECHO, 'grpc-timeout': '50m' });
+      stream.end(framed(''));
+      await overdue;
+      const { body, trailers } = await outcomeOf(stream);
+      expect(body.length).to.equal(300_005);
+      expect(trailers?.['grpc-status']).to.equal('4');
+    });
+
+    it('end quietly when the client goes in the middle of its request, and free what was held of it', async () => {
+      const server = await bench.serve({ methods: [echo], maxMessageSize: 1_000 });
+      const session = bench.http2(server);
+      const message = framed(Buffer.alloc(1_000, 'm'));
+      const begin = async () => {
+        const stream = session.request({ ...GRPC_HEADERS, ':path': ECHO });
+        stream.on('error', () => {});
+        stream.write(message.subarray(0, 900));
+        await new Promise((resolve) => session.ping(resolve));
+        return stream;
+      };
+      for (let round = 0; round < 40; round += 1) {
+        const stream = await begin();
+        stream.close(8);
+        await once(stream, 'close');
+      }
+      const last = await begin();
+      const answer = outcomeOf(last);
+      last.end(message.subarray(900));
+      expect((await answer).body).to.deep.equal(message);
+    });
+  });
+
   describe('hostile and broken requests', () => {
     const refusals: readonly (readonly [string, Record<string, string>, Buffer, string])[] = [
       ['an unknown method', { ':path': '/test.Echo/Nothing' }, framed(''), '12'],
