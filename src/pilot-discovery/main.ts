@@ -4,6 +4,7 @@ import { createAdsMethods, systemTimer } from '../delivery/ads.ts';
 import { createFetchMethods } from '../delivery/fetch.ts';
 import type { ConfigSource } from '../delivery/ports.ts';
 import type { Invocation } from '../flags/table.ts';
+import type { FollowedFiles } from '../io/file/follow-files.ts';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
 import type { LogScopes } from '../io/log/scopes.ts';
@@ -11,7 +12,7 @@ import { scopesPage } from '../io/log/scopes-page.ts';
 import { createLogging } from '../io/log/winston.ts';
 import { profilePages } from '../io/profile/pages.ts';
 import { startProfiler } from '../io/profile/profiler.ts';
-import { formatProblem, type Problem } from '../lib/errors.ts';
+import type { Problem } from '../lib/errors.ts';
 import { buildInfo, shortVersion } from '../lib/version.ts';
 import { kindsFor } from '../model/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
@@ -28,13 +29,17 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { pagesHandler } from './pages.ts';
 import { createPipeline } from './pipeline.ts';
+import type { PolicyReviewDeps } from './policy-review.ts';
 import { policyFaults } from './policy-status.ts';
 import { Proxies } from './proxies.ts';
 import { Publisher } from './publisher.ts';
 import { createRestDiscovery } from './rest.ts';
 import { startServers } from './servers.ts';
 import { createStatusWriter, NO_STATUS, type StatusWriter } from './status-writer.ts';
+import { createStoreProblemLog } from './store-problems.ts';
 import { dumpConfiguration, dumpResources, summarisePush, summariseSnapshot } from './summary.ts';
+import type { TlsMaterial } from './tls-material.ts';
+import type { Validation } from './validation.ts';
 
 /** Running streams get this long to end by themselves at shutdown. */
 const SHUTDOWN_GRACE_MS = 2_000;
@@ -65,12 +70,10 @@ interface Stores {
 
 function openStores(config: DiscoveryConfig, host: Host, logger: Logger): Stores {
   const { env, cwd, now, names } = host;
-  const onProblem = (problems: readonly Problem[]): void => {
-    for (const problem of problems)
-      logger.warn('manifest refused; its last good content stays in force', { problem: formatProblem(problem) });
+  const open = (path: string, flag: string): OpenedStore => {
+    const onProblem = createStoreProblemLog(logger);
+    return openStore(path, { flag, kinds: kindsFor(names), env, cwd, now, newUid: randomUUID, resync: config.resync, onProblem });
   };
-  const open = (path: string, flag: string): OpenedStore =>
-    openStore(path, { flag, kinds: kindsFor(names), env, cwd, now, newUid: randomUUID, resync: config.resync, onProblem });
   const registry = open(config.registryPath, '--orchconfig');
   return { registry, config: config.configPath === config.registryPath ? registry : open(config.configPath, '--configDir') };
 }
@@ -130,7 +133,7 @@ async function serveUntil(
   });
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
   const tls = config.tls === undefined ? undefined : await import('./tls-material.ts');
-  const tlsFiles = config.tls && (await tls?.followTlsFiles(config.tls, loggers.main, signal));
+  const tlsFiles = config.tls && (await tls?.followTlsFiles(config.tls, loggers.main, signal, () => validation?.refresh()));
   const identify = createIdentify({ now: host.now, spiffeIdOf: tls?.spiffeIdOf });
   const snapshot = () => publisher.snapshot;
   const admit = createAdmission({ snapshot, identify });
@@ -152,6 +155,7 @@ async function serveUntil(
     pushedAt: feedback.pushedAt,
   };
   const countsOf = createCounter();
+  let validation: Validation | undefined;
   const profiler = config.profile ? await startProfiler(host.now, signal) : undefined;
   const servers = await startServers({
     config,
@@ -185,10 +189,19 @@ async function serveUntil(
     await Promise.race([pipeline.start(), aborted(signal)]);
     if (signal.aborted) return;
     await servers.serveDiscovery();
+    const stored = () => pipeline.inputs.current().policies;
+    validation = await validationFor(config, stores.config, {
+      stored,
+      snapshot,
+      tls: tlsFiles,
+      host,
+      logger: loggers.main,
+      signal,
+    });
     await aborted(signal);
   } finally {
     loggers.main.info('stopping');
-    await servers.close(SHUTDOWN_GRACE_MS);
+    await Promise.all([servers.close(SHUTDOWN_GRACE_MS), validation?.close(SHUTDOWN_GRACE_MS)]);
   }
 }
 
@@ -214,6 +227,29 @@ function statusWriterFor(config: DiscoveryConfig, store: ObjectStore, sources: S
     logger,
     signal,
   });
+}
+
+interface ValidationSources extends Omit<PolicyReviewDeps, 'names'> {
+  readonly tls: FollowedFiles<TlsMaterial> | undefined;
+  readonly host: Host;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+async function validationFor(
+  config: DiscoveryConfig,
+  store: ObjectStore,
+  { tls, host, logger, signal, ...sources }: ValidationSources,
+): Promise<Validation | undefined> {
+  if (config.validation === undefined || tls === undefined) return undefined;
+  const { address, configuration } = config.validation;
+  const { names } = host;
+  const [{ serveValidation }, { createPolicyReview }] = await Promise.all([
+    import('./validation.ts'),
+    import('./policy-review.ts'),
+  ]);
+  const webhook = { kind: kindsFor(names).validatingWebhookConfiguration, configuration, entry: names.validationWebhookName };
+  return serveValidation({ address, webhook, store, tls, decide: createPolicyReview({ names, ...sources }), logger, signal });
 }
 
 /** What is delivered: what was published, after the webhook, if there is one, has seen it. */
