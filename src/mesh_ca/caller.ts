@@ -11,6 +11,8 @@ import type { Authority } from './authority.ts';
 export interface Caller {
   readonly identity: SpiffeId;
   readonly credential: 'token' | 'certificate';
+  /** The pod that the token is bound to, where it says so. */
+  readonly pod?: string;
 }
 
 export interface Trust {
@@ -22,6 +24,8 @@ export interface Trust {
 }
 
 const BEARER = /^bearer +(\S+)$/i;
+/** A DNS-1123 subdomain. */
+const POD = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 /**
@@ -33,17 +37,11 @@ export async function authenticate(context: CallContext, trust: Trust, verify: T
   if (authorization !== undefined) {
     const token = BEARER.exec(authorization)?.[1];
     if (token === undefined) throw denied('the metadata authorization is not of the form "Bearer <token>"');
-    requireIssuers(trust);
     return identityOfToken(await verify(new Redacted(token), trust.issuers, now), trust.trustDomain);
   }
   const certificate = context.peer.certificate;
   if (certificate !== undefined) return identityOfCertificate(certificate, trust, now);
   throw denied('a credential is needed: a service account token in the metadata authorization, or the current certificate');
-}
-
-function requireIssuers(trust: Trust): void {
-  if (trust.issuers.length > 0) return;
-  throw denied('no token issuers are trusted here: the ConfigMap mesh-token-issuers names none');
 }
 
 function identityOfToken(token: VerifiedToken, trustDomain: string): Caller {
@@ -60,20 +58,26 @@ function identityOfToken(token: VerifiedToken, trustDomain: string): Caller {
       throw denied(`the token is refused: its claim kubernetes.io speaks of another account than its subject ${token.subject}`);
     }
   }
-  return { identity, credential: 'token' };
+  const { pod } = claimed.value;
+  return { identity, credential: 'token', ...(pod === undefined ? {} : { pod }) };
 }
 
 /** What Kubernetes adds to a token; absent in those of other issuers. */
 function claimedAccount(
   claims: Readonly<Record<string, unknown>>,
-): Parsed<{ readonly namespace?: unknown; readonly serviceAccount?: unknown }> {
+): Parsed<{ readonly namespace?: unknown; readonly serviceAccount?: unknown; readonly pod?: string }> {
   const claim = claims['kubernetes.io'];
   if (claim === undefined) return { ok: true, value: {} };
   if (!isRecord(claim)) return { ok: false, problems: [{ path: '', message: 'its claim kubernetes.io is not an object' }] };
-  const account = claim['serviceaccount'];
+  const { serviceaccount: account, pod, namespace } = claim;
+  const name = isRecord(pod) ? pod['name'] : undefined;
   return {
     ok: true,
-    value: { namespace: claim['namespace'], ...(isRecord(account) ? { serviceAccount: account['name'] } : {}) },
+    value: {
+      namespace,
+      ...(isRecord(account) ? { serviceAccount: account['name'] } : {}),
+      ...(typeof name === 'string' && POD.test(name) ? { pod: name } : {}),
+    },
   };
 }
 

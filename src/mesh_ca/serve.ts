@@ -7,7 +7,7 @@ import { createHealthService } from '../io/grpc/health.ts';
 import { createGrpcServer } from '../io/grpc/server.ts';
 import type { Host } from '../io/host.ts';
 import { createJwksFetcher, systemFetchClock } from '../io/jwks/fetcher.ts';
-import { createTokenVerifier } from '../io/jwks/verify-token.ts';
+import { createTokenVerifier, type TokenVerifier } from '../io/jwks/verify-token.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { keepLivenessFile } from '../io/probe/liveness-file.ts';
 import { describeCertificate } from '../io/x509/chain.ts';
@@ -28,6 +28,9 @@ import { caMethods } from './services.ts';
 import { followSettings, type Settings } from './settings.ts';
 import { newSerial, openAuthority } from './source.ts';
 import { createSpread } from './spread.ts';
+import { DEFAULT_AUDIENCE } from './token-issuers.ts';
+import { createTokenReviewer } from './token-review.ts';
+import { verifyOrReview } from './token-verification.ts';
 
 const LONGEST_PAUSE: Duration = seconds(60);
 const SHORTEST_PAUSE: Duration = seconds(1);
@@ -59,7 +62,8 @@ export async function serve(config: CaConfig, store: OpenedStore, host: Host, lo
     requireRoomBelow(config, authority.current());
     logExpiry(authority.current(), host.now(), logger);
     const distribution = distribute({ ...shared, authority, settings, spread });
-    const server = await startServer(config, authority, settings, host, logger);
+    const verifyToken = tokenVerifier(store, logger, signal);
+    const server = await startServer(config, authority, settings, verifyToken, host, logger);
     authority.onChange(() => {
       logExpiry(authority.current(), host.now(), logger);
       void server?.identity.renewIfDue();
@@ -158,10 +162,26 @@ interface RunningServer {
   close(): Promise<void>;
 }
 
+/** Tokens of Kubernetes itself are reviewed by its API server. */
+function tokenVerifier({ client }: OpenedStore, logger: Logger, signal: AbortSignal): TokenVerifier {
+  const review =
+    client &&
+    createTokenReviewer({
+      client,
+      audience: DEFAULT_AUDIENCE,
+      uptime: () => milliseconds(performance.now()),
+      random: Math.random,
+      logger,
+      signal,
+    });
+  return verifyOrReview(createTokenVerifier(), review);
+}
+
 async function startServer(
   { grpc, limits, grace }: CaConfig,
   authority: LiveAuthority,
   settings: Settings,
+  verifyToken: TokenVerifier,
   { now }: Host,
   logger: Logger,
 ): Promise<RunningServer | undefined> {
@@ -179,7 +199,7 @@ async function startServer(
     logger,
   });
   const health = createHealthService();
-  const methods = caMethods({ authority, settings, limits, verifyToken: createTokenVerifier(), now, newSerial, logger });
+  const methods = caMethods({ authority, settings, limits, verifyToken, now, newSerial, logger });
   const tls = { certificate: () => identity.current(), clientRoots: () => clientRoots(authority.current()) };
   const server = createGrpcServer({ methods: [...methods, ...health.methods], maxMessageSize: MAX_MESSAGE_SIZE, tls }, logger);
   await server.listen({ host: '', port: grpc.port });

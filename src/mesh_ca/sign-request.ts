@@ -51,8 +51,9 @@ export async function signRequest(
     const request = { caller: caller.identity, csr: csr.value, ttl };
     const template = templateFor(request, options.limits, authority, now, options.newSerial());
     const { pem, serial, notAfter } = await issue(authority, template, now);
+    const pod = caller.pod === undefined ? {} : { pod: caller.pod };
     const kind = template.use.type === 'ca' ? { kind: 'certificate authority' } : {};
-    const fields = { identity, serial, expires: notAfter.toISOString(), credential: caller.credential, ...kind };
+    const fields = { identity, serial, expires: notAfter.toISOString(), credential: caller.credential, ...pod, ...kind };
     logger.info('certificate issued', { ...fields, peer: context.peer.address });
     return { leafPem: pem, authority };
   } catch (thrown) {

@@ -1,11 +1,14 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { expect } from 'chai';
+import { createCsr } from '../../src/io/x509/csr.ts';
+import { generateKeyPair } from '../../src/io/x509/key.ts';
+import { MeshError } from '../../src/lib/errors.ts';
 import { namesFor } from '../../src/lib/names.ts';
 import { authorityObjects } from '../../src/meshctl/install/authority.ts';
-import { CaProcess } from '../harness/ca-process.ts';
+import { CaProcess, createCertificate } from '../harness/ca-process.ts';
 import { openssl } from '../harness/certificates.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
-import { eventually, kubeconfigOf, readSecret, type Stored } from '../harness/cluster-account.ts';
+import { eventually, kubeconfigOf, readSecret, type Stored, tokenOf } from '../harness/cluster-account.ts';
 
 const SYSTEM = 'ca-system';
 const NS = 'ca-apps';
@@ -151,5 +154,74 @@ describe('mesh_ca on a real API server', function () {
     expect((await secretOf('default')).resourceVersion).to.equal(before.resourceVersion);
     expect((await secretOf('taken')).resourceVersion).to.equal(taken.resourceVersion);
     expect(second.log).not.to.contain('secret of a service account issued');
+  });
+
+  describe('tells callers by tokens of the API server', () => {
+    let csr: string;
+    const web = { namespace: NS, name: 'caller' };
+    before(async () => {
+      cluster.kubectl(['create', 'serviceaccount', web.name, '-n', NS]);
+      csr = (await createCsr(await generateKeyPair('ec-p256'))).pem;
+    });
+
+    const ask = (ca: CaProcess, token: string): Promise<readonly string[]> => {
+      const tls = { rootPem: rootSecret()?.text('ca-cert.pem') ?? '', serverName: `mesh-citadel.${SYSTEM}.svc` };
+      return createCertificate({ port: ca.port, csr, tls, token });
+    };
+    const refusal = (ca: CaProcess, token: string): Promise<string> =>
+      ask(ca, token).then(
+        () => expect.fail('a certificate was issued'),
+        (thrown: unknown) => `${MeshError.from(thrown).code}: ${MeshError.from(thrown).message}`,
+      );
+
+    it('signs for the account of a token, and names its pod in the log', async () => {
+      const ca = await start();
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'caller-0', namespace: NS } };
+      const spec = { serviceAccountName: web.name, containers: [{ name: 'app', image: 'none' }] };
+      cluster.kubectl(['apply', '-f', '-'], JSON.stringify({ ...pod, spec }));
+      const bound = ['--bound-object-kind=Pod', '--bound-object-name=caller-0'];
+      const token = tokenOf(cluster, web, ['mesh-ca'], bound);
+      const [leaf = ''] = await ask(ca, token);
+      expect(new X509Certificate(leaf).subjectAltName).to.equal(`URI:spiffe://cluster.local/ns/${NS}/sa/caller`);
+      const line = ca.log.split('\n').find((text) => text.includes('certificate issued') && text.includes('caller'));
+      expect(line).to.match(/pod.{1,4}caller-0/);
+      expect(ca.log).not.to.contain(token);
+    });
+
+    it('refuses tokens for others, of nobody, and of accounts that are gone', async () => {
+      const ca = await start();
+      expect(await refusal(ca, tokenOf(cluster, web, []))).to.match(/^unauthenticated: .*the token is refused: /);
+      expect(await refusal(ca, tokenOf(cluster, web, ['vault']))).to.match(/^unauthenticated: .*the token is refused: /);
+      const [head, body] = tokenOf(cluster, web, ['mesh-ca']).split('.');
+      expect(await refusal(ca, `${head}.${body}.${'A'.repeat(342)}`)).to.match(/^unauthenticated: .*the token is refused: /);
+      cluster.kubectl(['create', 'serviceaccount', 'gone', '-n', NS]);
+      const gone = tokenOf(cluster, { namespace: NS, name: 'gone' }, ['mesh-ca']);
+      cluster.kubectl(['delete', 'serviceaccount', 'gone', '-n', NS]);
+      const last = await eventually(async () => {
+        const told = await refusal(ca, gone).catch(() => undefined);
+        return told?.startsWith('unauthenticated') ? told : undefined;
+      });
+      expect(last).to.contain('the token is refused');
+    });
+
+    it('refuses everybody while it may not ask', async () => {
+      const role = `${ACCOUNT.name}-${SYSTEM}`;
+      const ca = await start();
+      const before = cluster.kubectl(['get', 'clusterrole', role, '-o', 'json']);
+      const without = JSON.parse(before) as { rules: { resources: string[] }[]; metadata: Record<string, unknown> };
+      const rules = without.rules.filter(({ resources }) => !resources.includes('tokenreviews'));
+      const patched = (kept: unknown): string => JSON.stringify({ rules: kept });
+      cluster.kubectl(['patch', 'clusterrole', role, '--type=merge', '-p', patched(rules)]);
+      try {
+        const told = await eventually(async () => {
+          const refused = await refusal(ca, tokenOf(cluster, web, ['mesh-ca'])).catch(() => undefined);
+          return refused?.startsWith('unavailable') ? refused : undefined;
+        });
+        expect(told).to.contain('the API server cannot be asked, try again');
+      } finally {
+        cluster.kubectl(['patch', 'clusterrole', role, '--type=merge', '-p', patched(without.rules)]);
+      }
+      await eventually(() => ask(ca, tokenOf(cluster, web, ['mesh-ca'])).catch(() => undefined));
+    });
   });
 });

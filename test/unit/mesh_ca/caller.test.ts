@@ -10,11 +10,12 @@ import { Redacted } from '../../../src/lib/redacted.ts';
 import { formatSpiffeId } from '../../../src/lib/spiffe.ts';
 import { type Authority, parseAuthority } from '../../../src/mesh_ca/authority.ts';
 import { authenticate, type Trust } from '../../../src/mesh_ca/caller.ts';
+import { verifyOrReview } from '../../../src/mesh_ca/token-verification.ts';
 import { leafTemplate, makeIntermediate, makeRoot, NOW, signLeaf, type TestCa } from '../../harness/certificates.ts';
 import { claims, ISSUER, jwksOf, signToken, tokenKey } from '../../harness/tokens.ts';
 
 const key = tokenKey('k1');
-const verify = createTokenVerifier();
+const verify = verifyOrReview(createTokenVerifier(), undefined);
 
 function authorityOf(ca: TestCa): Authority {
   const signingKey = new Redacted(privateKeyPem(ca.pair.privateKey).reveal());
@@ -91,6 +92,17 @@ describe('the caller of the certificate authority', () => {
       expect(result).to.match(/^(spiffe:|unauthenticated:)/);
     });
   }
+
+  it('has a pod where its token is bound to one, if that is a name', async () => {
+    const podOf = async (claim: object): Promise<unknown> => {
+      const metadata = new Map([['authorization', bearer({ 'kubernetes.io': claim })]]);
+      const context = { metadata, peer: { address: '', certificate: undefined }, signal: new AbortController().signal };
+      return (await authenticate(context, trust, verify, NOW)).pod;
+    };
+    expect(await podOf({ pod: { name: 'web-0' } })).to.equal('web-0');
+    expect(await podOf({ pod: { name: 'web\n{"forged": true}' } })).to.equal(undefined);
+    expect(await podOf({})).to.equal(undefined);
+  });
 
   it('is unknown without a credential', async () => {
     expect(await told({})).to.contain('unauthenticated: a credential is needed');
