@@ -3,7 +3,6 @@
 import { IstioCertificateRequest, IstioCertificateResponse } from '#gen/istio/v1/auth/ca.ts';
 import { CsrRequest, CsrResponse } from '#gen/istio/v1/auth/ca_service.ts';
 import { type CallContext, type Method, unary } from '../io/grpc/types.ts';
-import { rememberVerified } from '../io/jwks/verified-tokens.ts';
 import { type Duration, seconds } from '../lib/duration.ts';
 import { MeshError } from '../lib/errors.ts';
 import { intermediatePems, issuingRootPem } from './authority.ts';
@@ -14,10 +13,8 @@ const MAX_IN_FLIGHT = 2048;
 
 /** `istio.v1.auth.IstioCertificateService` and the older `istio.v1.auth.IstioCAService`. */
 export function caMethods(options: SigningOptions): readonly Method[] {
-  // An agent asks again with the token it has: soon when it was turned away, and often where certificates live shortly.
-  const remembering = { ...options, verifyToken: rememberVerified(options.verifyToken) };
   const sign = bounded(MAX_IN_FLIGHT, (csr: string, ttl: Duration | undefined, context: CallContext) =>
-    signRequest(remembering, csr, ttl, context),
+    signRequest(options, csr, ttl, context),
   );
   return [
     unary(
