@@ -17,9 +17,9 @@ export interface CompiledTemplate {
 }
 
 /** Tags that only branch, repeat and name values; the others print past the marks or read files. */
-const TAGS: readonly string[] = ['if', 'unless', 'case', 'for', 'break', 'continue', 'assign', 'comment', '#'];
+export const TAGS: readonly string[] = ['if', 'unless', 'case', 'for', 'break', 'continue', 'assign', 'comment', '#'];
 /** Filters that are pure functions of their input; `raw` would print past the marks, others read clocks or are of no use here. */
-const FILTERS: readonly string[] = [
+export const FILTERS: readonly string[] = [
   ...['default', 'append', 'prepend', 'replace', 'downcase', 'upcase', 'strip', 'truncate', 'split', 'join'],
   ...['first', 'last', 'size', 'concat', 'compact', 'uniq', 'sort', 'map', 'where', 'plus', 'minus'],
 ];
