@@ -15,6 +15,11 @@ export interface Names {
   /** Type of the secret that holds a service account's key and certificate. */
   readonly keyAndCertType: string;
   readonly webhookName: string;
+  readonly validationWebhookName: string;
+  /** Label of namespaces whose policies are not validated at admission, where its value is `disabled`. */
+  readonly validationLabel: string;
+  /** Label of everything that an installation is made of; its value is the control plane's namespace. */
+  readonly installationLabel: string;
 }
 
 export const DEFAULT_DOMAIN = 'mesh.io';
@@ -30,5 +35,8 @@ export function namesFor(domain: string): Names {
     trafficPrefix: `traffic.sidecar.${domain}/`,
     keyAndCertType: `${domain}/key-and-cert`,
     webhookName: `sidecar-injector.${domain}`,
+    validationWebhookName: `policy-validation.${domain}`,
+    validationLabel: `${domain}/policy-validation`,
+    installationLabel: `install.${domain}/control-plane`,
   };
 }

@@ -32,6 +32,8 @@ export interface DiscoveryConfig {
   readonly monitoring: HostPort;
   /** Undefined: TLS is not served. */
   readonly tls: TlsFiles | undefined;
+  /** Undefined: the validating webhook is not served. */
+  readonly validation: { readonly address: HostPort; readonly configuration: string } | undefined;
   /** Undefined: there is none. */
   readonly webhook: WebhookEndpoint | undefined;
   /** Whether answers of REST discovery are kept. */
@@ -49,10 +51,12 @@ export function resolveConfig(
   if (options.namespace !== '') requireName('namespace', options.namespace, LABEL);
   if (options.appNamespace !== '') requireName('appNamespace', options.appNamespace, LABEL);
   requireResync(options.resync);
-  const grpc = parseListenAddress(options.grpcAddr);
-  if (!grpc.ok) throw new MeshError('usage', `flag --grpcAddr: ${grpc.problems[0]?.message ?? ''}`);
   // A default path that is not there means the default mesh; one that was asked for must be there.
   const useFile = given.has('meshConfig') || existsSync(options.meshConfig);
+  const tls = chooseTlsFiles(
+    { certFile: resolve(options.tlsCertFile), keyFile: resolve(options.tlsKeyFile), caFile: resolve(options.caCertFile) },
+    given.has('tlsCertFile') || given.has('tlsKeyFile') || given.has('caCertFile'),
+  );
   return {
     registryPath: options.orchconfig || options.configDir,
     configPath: options.configDir || options.orchconfig,
@@ -63,17 +67,36 @@ export function resolveConfig(
     appNamespace: options.appNamespace || undefined,
     domain: options.domain,
     resync: options.resync,
-    grpc: grpc.value,
+    grpc: requireAddress('grpcAddr', options.grpcAddr),
     http: { host: ANY_HOST, port: options.port },
     monitoring: { host: ANY_HOST, port: options.monitoringPort },
-    tls: chooseTlsFiles(
-      { certFile: resolve(options.tlsCertFile), keyFile: resolve(options.tlsKeyFile), caFile: resolve(options.caCertFile) },
-      given.has('tlsCertFile') || given.has('tlsKeyFile') || given.has('caCertFile'),
-    ),
+    tls,
+    validation: validationOf(options, tls),
     webhook: parseWebhookEndpoint(options.webhookEndpoint),
     discoveryCache: options.discovery_cache,
     profile: options.profile,
   };
+}
+
+function requireAddress(flag: string, text: string): HostPort {
+  const address = parseListenAddress(text);
+  if (address.ok) return address.value;
+  throw new MeshError('usage', `flag --${flag}: ${address.problems[0]?.message ?? ''}`);
+}
+
+/** API servers call webhooks over TLS only. */
+function validationOf(
+  { validationAddr, validationWebhookConfig: configuration }: Invocation<DiscoveryFlags>['options'],
+  tls: TlsFiles | undefined,
+): DiscoveryConfig['validation'] {
+  if (validationAddr === '') return undefined;
+  if (tls === undefined) {
+    throw new MeshError(
+      'usage',
+      'flag --validationAddr: the webhook needs a certificate: --tlsCertFile, --tlsKeyFile, --caCertFile',
+    );
+  }
+  return { address: requireAddress('validationAddr', validationAddr), configuration };
 }
 
 const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

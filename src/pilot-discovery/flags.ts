@@ -100,6 +100,16 @@ export const discoveryFlags = flagTable({
     default: '/etc/mesh/certs/key.pem',
     summary: 'x509 private key matching --tlsCertFile',
   },
+  validationAddr: {
+    type: 'string',
+    default: '',
+    summary: 'address of the webhook that validates policies, such as :15017; when unset it is not served',
+  },
+  validationWebhookConfig: {
+    type: 'string',
+    default: 'mesh-policy-validation',
+    summary: 'name of the validating webhook configuration resource',
+  },
   webhookEndpoint: {
     type: 'string',
     default: '',

@@ -17,8 +17,13 @@ export interface TlsMaterial {
 /** Name of pilot-discovery's service account: proxies accept nobody else. */
 const SERVICE_ACCOUNT = 'mesh-pilot-service-account';
 
-/** Follows the files; bad ones at start are a MeshError `invalid`, and later the last good ones stay in force. */
-export function followTlsFiles(files: TlsFiles, logger: Logger, signal: AbortSignal): Promise<FollowedFiles<TlsMaterial>> {
+/** Follows the files; bad ones at start are a MeshError `invalid`, and later the last good ones stay in force. `onUse` runs when new ones are. */
+export function followTlsFiles(
+  files: TlsFiles,
+  logger: Logger,
+  signal: AbortSignal,
+  onUse: () => void = () => {},
+): Promise<FollowedFiles<TlsMaterial>> {
   const { certFile, keyFile, caFile } = files;
   const parse = ([cert = '', key = '', roots = '']: readonly string[]): Parsed<TlsMaterial> => {
     const keyPair = parseKeyPair(cert, key, files);
@@ -27,7 +32,10 @@ export function followTlsFiles(files: TlsFiles, logger: Logger, signal: AbortSig
     warnOfStrangers(keyPair.value, certFile, logger);
     return { ok: true, value: { keyPair: keyPair.value, rootsPem: roots } };
   };
-  const onChange = (): void => logger.info('certificates read again', { files: [certFile, keyFile, caFile].join(', ') });
+  const onChange = (): void => {
+    logger.info('certificates read again', { files: [certFile, keyFile, caFile].join(', ') });
+    onUse();
+  };
   return followFiles({ paths: [certFile, keyFile, caFile], title: 'TLS certificate', parse, onChange, logger, signal });
 }
 

@@ -16,8 +16,13 @@ export interface PolicyProblem {
 /** Everything worth telling the authors of the policies of a snapshot. */
 export function policyProblems(snapshot: Snapshot): readonly PolicyProblem[] {
   const all = [...snapshot.policies.mesh, ...[...snapshot.policies.namespaces.values()].flat()];
-  const ofEach = all.flatMap((policy) => [...targetProblems(snapshot, policy), ...triggerProblems(policy)]);
+  const ofEach = all.flatMap((policy) => problemsOfPolicy(snapshot, policy));
   return [...conflictProblems(snapshot, all), ...ofEach, ...portProblems(snapshot)];
+}
+
+/** What one policy says that will not work as its author may think, other policies aside. It need not be in the snapshot. */
+export function problemsOfPolicy(snapshot: Snapshot, policy: AuthnPolicy): readonly PolicyProblem[] {
+  return [...targetProblems(snapshot, policy), ...triggerProblems(policy)];
 }
 
 function triggerProblems(policy: AuthnPolicy): readonly PolicyProblem[] {

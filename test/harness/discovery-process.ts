@@ -33,7 +33,7 @@ export class DiscoveryProcess {
       stderr: this.#output,
       cwd: process.cwd(),
       signal: this.#stop.signal,
-      names: namesFor('mesh.io'),
+      names: namesFor(env['MESH_DOMAIN'] ?? 'mesh.io'),
       now: () => new Date(),
     };
     const listening = { grpcAddr: `127.0.0.1:${ports.grpc}`, port: ports.http, monitoringPort: ports.monitoring };

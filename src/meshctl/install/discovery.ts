@@ -1,5 +1,6 @@
 /** pilot-discovery in a cluster. */
 import { parseListenAddress } from '../../lib/address.ts';
+import { DEFAULT_MESH_CONFIG } from '../../model/mesh-config.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { discoveryFlags } from '../../pilot-discovery/flags.ts';
 import { certificateMount, type InstallOptions, READ } from './options.ts';
@@ -16,8 +17,10 @@ import {
 /** What agents connect to by default, whatever pilot-discovery itself listens on. */
 const DISCOVERY_PORT = 15007;
 const SECURE_GRPC_PORT = 15011;
+const VALIDATION_PORT = 15017;
 
-export function discoveryObjects({ names, namespace, image, replicas }: InstallOptions): readonly KubeObject[] {
+export function discoveryObjects(options: InstallOptions): readonly KubeObject[] {
+  const { names, namespace, image, replicas } = options;
   const component: Component = { name: 'mesh-pilot', namespace, serviceAccount: 'mesh-pilot-service-account' };
   const http = discoveryFlags.port.default;
   const monitoring = discoveryFlags.monitoringPort.default;
@@ -31,7 +34,14 @@ export function discoveryObjects({ names, namespace, image, replicas }: InstallO
       {
         apiGroups: [names.authentication.group],
         resources: ['policies/status', 'meshpolicies/status'],
-        verbs: ['get', 'update', 'patch'],
+        verbs: ['update'],
+      },
+      // Watching one object by its name takes the rights for that name only.
+      {
+        apiGroups: ['admissionregistration.k8s.io'],
+        resources: ['validatingwebhookconfigurations'],
+        resourceNames: [validationConfiguration(namespace)],
+        verbs: [...READ, 'update'],
       },
     ]),
     ...ownNamespaceRights(component, [{ apiGroups: [''], resources: ['configmaps'], verbs: READ }]),
@@ -42,16 +52,23 @@ export function discoveryObjects({ names, namespace, image, replicas }: InstallO
       { name: 'grpc-xds', port: grpc, targetPort: grpc },
       { name: 'https-xds', port: SECURE_GRPC_PORT, targetPort: grpc },
       { name: 'http-monitoring', port: monitoring, targetPort: monitoring },
+      { name: 'https-validation', port: VALIDATION_PORT, targetPort: VALIDATION_PORT },
     ]),
     ...disruptionBudget(component, replicas),
     deployment(component, {
       replicas,
       image,
-      args: ['pilot-discovery', 'discovery'],
+      args: [
+        'pilot-discovery',
+        'discovery',
+        `--validationAddr=:${VALIDATION_PORT}`,
+        `--validationWebhookConfig=${validationConfiguration(namespace)}`,
+      ],
       ports: [
         { name: 'http', containerPort: http },
         { name: 'grpc-xds', containerPort: grpc },
         { name: 'http-monitoring', containerPort: monitoring },
+        { name: 'https-validation', containerPort: VALIDATION_PORT },
       ],
       readinessProbe: { httpGet: { path: '/ready', port: http }, periodSeconds: 3, timeoutSeconds: 5 },
       livenessProbe: {
@@ -61,9 +78,54 @@ export function discoveryObjects({ names, namespace, image, replicas }: InstallO
         timeoutSeconds: 5,
       },
       resources: { cpu: '500m', memory: '512Mi' },
-      mounts: [certificateMount(component.serviceAccount, true)],
+      // A start without a certificate would be one without TLS for as long as the process lives; so the pod waits for mesh_ca.
+      mounts: [certificateMount(component.serviceAccount)],
     }),
+    validationWebhook(component, options),
   ];
+}
+
+/** Each control plane has its own, as each has its own authority. */
+function validationConfiguration(namespace: string): string {
+  const { default: name } = discoveryFlags.validationWebhookConfig;
+  return namespace === DEFAULT_MESH_CONFIG.rootNamespace ? name : `${name}-${namespace}`;
+}
+
+/** The CA bundle is left to pilot-discovery, which writes the one that its certificate leads to. */
+function validationWebhook({ name, namespace }: Component, { names }: InstallOptions): KubeObject {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: validationConfiguration(namespace), labels: { app: name } },
+    webhooks: [
+      {
+        name: names.validationWebhookName,
+        clientConfig: { service: { name, namespace, path: '/validate', port: VALIDATION_PORT } },
+        // Deletions are never asked about, so there is always a way out; and no kind but our own is.
+        rules: [
+          {
+            operations: ['CREATE', 'UPDATE'],
+            apiGroups: [names.authentication.group],
+            apiVersions: ['*'],
+            resources: ['policies', 'meshpolicies'],
+            scope: '*',
+          },
+        ],
+        namespaceSelector: {
+          matchExpressions: [
+            { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['kube-system'] },
+            { key: names.validationLabel, operator: 'NotIn', values: ['disabled'] },
+          ],
+        },
+        // A policy that nobody could check might not be in force, while its author believes that it is.
+        failurePolicy: 'Fail',
+        sideEffects: 'None',
+        matchPolicy: 'Equivalent',
+        timeoutSeconds: 5,
+        admissionReviewVersions: ['v1', 'v1beta1'],
+      },
+    ],
+  };
 }
 
 function grpcPort(): number {

@@ -2,7 +2,7 @@
 import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../injection/decision.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { injectorFlags } from '../../sidecar-injector/flags.ts';
-import { certificateMount, INJECTION_CONFIG, type InstallOptions, MESH_CONFIG } from './options.ts';
+import { certificateMount, INJECTION_CONFIG, type InstallOptions, MESH_CONFIG, READ } from './options.ts';
 import { type Component, clusterRights, deployment, disruptionBudget, service, serviceAccount } from './parts.ts';
 
 const HEALTH = { path: '/run/mesh/health', interval: '2s', staleAfter: '4s' } as const;
@@ -25,16 +25,12 @@ export function injectorObjects(options: InstallOptions): readonly KubeObject[] 
   return [
     serviceAccount(component),
     ...clusterRights(component, [
-      {
-        apiGroups: ['admissionregistration.k8s.io'],
-        resources: ['mutatingwebhookconfigurations'],
-        verbs: ['get', 'list', 'watch'],
-      },
+      // Watching one object by its name takes the rights for that name only.
       {
         apiGroups: ['admissionregistration.k8s.io'],
         resources: ['mutatingwebhookconfigurations'],
         resourceNames: [injectorFlags.webhookConfigName.default],
-        verbs: ['update', 'patch'],
+        verbs: [...READ, 'update'],
       },
     ]),
     service(component, [{ name: 'https-inject', port: injectorFlags.port.default, targetPort: LISTEN_PORT }]),
@@ -53,7 +49,7 @@ export function injectorObjects(options: InstallOptions): readonly KubeObject[] 
       livenessProbe: { ...probe, initialDelaySeconds: 10 },
       resources: { cpu: '100m', memory: '128Mi' },
       mounts: [
-        certificateMount(component.serviceAccount, false),
+        certificateMount(component.serviceAccount),
         { name: 'run', mountPath: '/run/mesh', readOnly: false, volume: { emptyDir: {} } },
         configMount('inject-config', '/etc/mesh/inject', INJECTION_CONFIG),
         configMount('mesh-config', '/etc/mesh/config', MESH_CONFIG),

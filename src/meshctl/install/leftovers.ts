@@ -8,7 +8,6 @@ import { type ListOptions, listObjects } from '../../sources/store/kubernetes/li
 import { refOf } from '../../sources/store/stored-object.ts';
 import { CONFIG_MAP, DEPLOYMENT } from './installed-kinds.ts';
 import { CA_ROOT_MAP, CA_SECRET } from './options.ts';
-import { ownershipLabel } from './ownership.ts';
 
 export interface ClusterScope {
   readonly client: KubernetesClient;
@@ -56,7 +55,7 @@ export async function policiesOf({ client, names, signal }: ClusterScope): Promi
 export async function reasonToKeepNamespace(scope: ClusterScope): Promise<string | undefined> {
   const { client, names, namespace, signal } = scope;
   if (SYSTEM_NAMESPACES.includes(namespace)) return 'it is one of Kubernetes itself';
-  const labelSelector = `${ownershipLabel(names)}!=${namespace}`;
+  const labelSelector = `${names.installationLabel}!=${namespace}`;
   for (const kind of INHABITANTS) {
     const [first] = (await listObjects(client, kind, { namespace, labelSelector, signal })).objects;
     if (first !== undefined) return `${describeObject(first)} is in it, which is not of the mesh`;

@@ -24,12 +24,12 @@ export const CERTIFICATES = '/etc/mesh/certs';
 
 export const READ = ['get', 'list', 'watch'] as const;
 
-/** The volume of an account's own key and certificate. It comes when mesh_ca runs; until then pods wait, or start without if it is optional. */
-export function certificateMount(account: string, optional: boolean) {
+/** The volume of an account's own key and certificate. Pods wait until mesh_ca has made them. */
+export function certificateMount(account: string) {
   return {
     name: 'certs',
     mountPath: CERTIFICATES,
-    volume: { secret: { secretName: `mesh.${account}`, defaultMode: 0o440, optional } },
+    volume: { secret: { secretName: `mesh.${account}`, defaultMode: 0o440 } },
   };
 }
 

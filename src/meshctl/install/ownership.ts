@@ -7,16 +7,11 @@ import { INJECTION_CONFIG, MESH_CONFIG } from './options.ts';
 /** Who wrote a field, as the API server keeps book of it. */
 export const FIELD_MANAGER = 'meshctl';
 
-/** The label of all objects of an installation; its value is the control plane's namespace, so that two do not take each other for theirs. */
-export function ownershipLabel(names: Names): string {
-  return `install.${names.domain}/control-plane`;
-}
-
 /** Marks objects as of this installation. Definitions of kinds are of all installations, and of none. */
 export function labelled(objects: readonly KubeObject[], names: Names, namespace: string): readonly KubeObject[] {
   return objects.map((object) => {
     if (installedKind(object) === CRD) return object;
-    const labels = { ...object.metadata.labels, [ownershipLabel(names)]: namespace };
+    const labels = { ...object.metadata.labels, [names.installationLabel]: namespace };
     return { ...object, metadata: { ...object.metadata, labels } };
   });
 }

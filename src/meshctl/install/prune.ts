@@ -8,7 +8,7 @@ import { objectPath } from '../../sources/store/kubernetes/resource-path.ts';
 import { refOfInstalled } from './apply-object.ts';
 import { CRD, NAMESPACE, STAGES } from './installed-kinds.ts';
 import type { ObjectOutcome, Outcome, Report } from './outcome.ts';
-import { isUserConfiguration, ownershipLabel } from './ownership.ts';
+import { isUserConfiguration } from './ownership.ts';
 
 export interface PruneOptions {
   readonly client: KubernetesClient;
@@ -25,7 +25,7 @@ export async function installedObjects({ client, names, namespace, signal }: Pru
   const kinds = STAGES.flat()
     .filter((kind) => kind !== CRD && kind !== NAMESPACE)
     .reverse();
-  const labelSelector = `${ownershipLabel(names)}=${namespace}`;
+  const labelSelector = `${names.installationLabel}=${namespace}`;
   const lists: KubeObject[] = [];
   for (const kind of kinds) {
     const scope = kind.namespaced ? { namespace } : {};

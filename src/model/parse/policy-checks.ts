@@ -8,9 +8,32 @@ import { joinPath } from './path.ts';
  */
 
 export function checkTargets(spec: Fields): readonly Problem[] {
-  return mappings(spec.targets, 'spec.targets').flatMap(([target, path]) =>
+  const targets = mappings(spec.targets, 'spec.targets');
+  const ports = targets.flatMap(([target, path]) =>
     mappings(target.ports, joinPath(path, 'ports')).flatMap(([port, portPath]) => exactlyOne(port, ['number', 'name'], portPath)),
   );
+  return [...ports, ...repeatedTargets(targets)];
+}
+
+/** What is listed twice is one too many, or was meant to be something else. */
+function repeatedTargets(targets: readonly (readonly [Fields, string])[]): readonly Problem[] {
+  const first = new Map<string, string>();
+  return targets.flatMap(([target, path]) =>
+    claimsOf(target, path).flatMap(({ claim, at }) => {
+      const earlier = first.get(claim);
+      if (earlier === undefined) first.set(claim, at);
+      return earlier === undefined ? [] : [{ path: at, message: `says the same as ${earlier}; list a target once` }];
+    }),
+  );
+}
+
+/** The service, or each of its ports, that a target is for. */
+function claimsOf(target: Fields, path: string): readonly { readonly claim: string; readonly at: string }[] {
+  const labels = isMapping(target.labels) ? Object.entries(target.labels).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
+  const ports = mappings(target.ports, joinPath(path, 'ports'));
+  const claim = (port: Fields): string => JSON.stringify([target.name, labels, port.number, port.name]);
+  if (ports.length === 0) return [{ claim: claim({}), at: path }];
+  return ports.map(([port, at]) => ({ claim: claim(port), at }));
 }
 
 export function checkPeers(spec: Fields): readonly Problem[] {

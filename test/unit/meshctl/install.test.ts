@@ -57,6 +57,7 @@ describe('the manifests of the control plane', () => {
       [15010, 15010],
       [15011, 15010],
       [9093, 9093],
+      [15017, 15017],
     ]);
   });
 
