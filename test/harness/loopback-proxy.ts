@@ -48,6 +48,8 @@ export interface LoopbackOptions {
   readonly mesh?: string;
   /** Name and protocol of its port. */
   readonly portName?: string;
+  /** Whether the service has no virtual address, so that callers connect to its pod. */
+  readonly headless?: boolean;
   /** Speaks as soon as somebody connects, and then says everything back; without it the application is an HTTP server. */
   readonly greeting?: string;
 }
@@ -109,9 +111,11 @@ interface Ports {
 }
 
 async function bootstrapFor(options: LoopbackOptions, ports: Ports): Promise<Bootstrap> {
-  const { root, policies, portName = 'http', mesh = '' } = options;
+  const { root, policies, portName = 'http', mesh = '', headless = false } = options;
   const configuration = meshConfiguration(`proxyInboundListenPort: ${ports.capturePort}`, mesh);
-  const snapshot = snapshotOfManifests(manifests(portName, ports.inboundPort) + configuration + policies);
+  const snapshot = snapshotOfManifests(
+    manifests(portName, ports.inboundPort, headless ? 'None' : '10.96.0.1') + configuration + policies,
+  );
   const node = { id: 'sidecar~127.0.0.1~httpbin-1.foo~foo.svc.cluster.local', cluster: 'test', metadata: {} };
   const bootstrap = staticBootstrap(proxyResources(testTranslator(), snapshot, node));
   const { keyPem, chainPem } = await root.identity({ type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/httpbin' });
@@ -145,11 +149,11 @@ data:
 ---
 `;
 
-const manifests = (portName: string, port: number): string => `
+const manifests = (portName: string, port: number, clusterIp: string): string => `
 apiVersion: v1
 kind: Service
 metadata: {name: httpbin, namespace: foo}
-spec: {clusterIP: 10.96.0.1, selector: {app: httpbin}, ports: [{name: ${portName}, port: 8000, targetPort: ${port}}]}
+spec: {clusterIP: ${clusterIp}, selector: {app: httpbin}, ports: [{name: ${portName}, port: 8000, targetPort: ${port}}]}
 ---
 apiVersion: v1
 kind: Pod
