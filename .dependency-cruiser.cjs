@@ -8,6 +8,7 @@ const layers = {
   model: ['model', 'lib'],
   policy: ['policy', 'model', 'lib'],
   injection: ['injection', 'model', 'lib'],
+  'proxy-dump': ['proxy-dump', 'model', 'lib'],
   rules: ['rules', 'model', 'lib'],
   xds: ['xds', 'policy', 'model', 'lib', '#gen'],
   sources: ['sources', 'model', 'io', 'lib'],

@@ -3,19 +3,7 @@ import { ORCHESTRATOR_KIND, REFUSED_REGISTRY_KINDS, REGISTRY_KINDS } from '../fl
 import { flagTable } from '../flags/table.ts';
 import { seconds } from '../lib/duration.ts';
 
-/** What `pilot-agent debug` prints. */
-export const CONFIGURATION_TYPES = [
-  'all',
-  'bootstrap',
-  'static',
-  'clusters',
-  'endpoints',
-  'listeners',
-  'routes',
-  'secrets',
-  'stats',
-] as const;
-export type ConfigurationType = (typeof CONFIGURATION_TYPES)[number];
+export { CONFIGURATION_TYPES, type ConfigurationType } from '../proxy-dump/configuration-types.ts';
 
 /** The flags of `pilot-agent debug`. */
 export const debugFlags = flagTable({

@@ -9,12 +9,12 @@ import { createLogging } from '../io/log/winston.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import { suggestion } from '../lib/nearest.ts';
 import { buildInfo } from '../lib/version.ts';
+import { printViews } from '../proxy-dump/print.ts';
+import { viewsOf } from '../proxy-dump/views.ts';
 import { adminAt } from './admin.ts';
 import { runAgent } from './agent.ts';
 import { systemClock } from './clock.ts';
 import { resolveProxyConfig } from './config.ts';
-import { printViews } from './debug/print.ts';
-import { viewsOf } from './debug/views.ts';
 import { CONFIGURATION_TYPES, type DebugFlags, type ProxyFlags } from './flags.ts';
 import { parsePodLabels } from './pod-info.ts';
 

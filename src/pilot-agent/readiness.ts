@@ -1,6 +1,6 @@
 import { MeshError } from '../lib/errors.ts';
+import { field, items } from '../proxy-dump/json-value.ts';
 import type { Admin } from './admin.ts';
-import { field, items } from './json-value.ts';
 
 /** Whether the workload may get traffic, and if not, why. */
 export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };

@@ -1,4 +1,4 @@
-import { isFields } from '../json-value.ts';
+import { isFields } from './json-value.ts';
 
 /** Fields of Envoy's that hold what nobody but the proxy may see. */
 const SECRET_FIELDS: readonly string[] = [

@@ -1,10 +1,15 @@
-import type { Admin } from '../admin.ts';
-import type { ConfigurationType } from '../flags.ts';
-import { field, items, text } from '../json-value.ts';
 import { bootstrapTable, clustersTable, listenersTable, routesTable, staticTable } from './config-tables.ts';
+import type { ConfigurationType } from './configuration-types.ts';
+import { field, items, text } from './json-value.ts';
 import { withoutSecrets } from './redact.ts';
 import { endpointsTable, secretsTable, statsTable } from './state-tables.ts';
 import type { Table } from './table.ts';
+
+/** Who answers for a proxy, by the paths of its administration port: the proxy itself, or somebody who knows what it has. */
+export interface DumpSource {
+  /** Rejects with a MeshError `unavailable` when there is no answer. */
+  get(path: string): Promise<string>;
+}
 
 /** One part of the proxy's configuration or state, for people and for programs. */
 export interface View {
@@ -18,16 +23,16 @@ type SingleType = Exclude<ConfigurationType, 'all'>;
 
 const ALL: readonly SingleType[] = ['bootstrap', 'clusters', 'endpoints', 'listeners', 'routes', 'secrets'];
 
-/** Asks the proxy for what a type stands for. Rejects with a MeshError `unavailable` when it does not answer. */
-export async function viewsOf(type: ConfigurationType, admin: Admin, now: Date): Promise<readonly View[]> {
-  const dump = once(() => admin.get('/config_dump?include_eds').then((body): unknown => withoutSecrets(JSON.parse(body))));
+/** Asks for what a type stands for. Rejects with what the source rejects with. */
+export async function viewsOf(type: ConfigurationType, source: DumpSource, now: Date): Promise<readonly View[]> {
+  const dump = once(() => source.get('/config_dump?include_eds').then((body): unknown => withoutSecrets(JSON.parse(body))));
   const types = type === 'all' ? ALL : [type];
   const views: View[] = [];
-  for (const each of types) views.push(await viewOf(each, admin, dump, now));
+  for (const each of types) views.push(await viewOf(each, source, dump, now));
   return views;
 }
 
-async function viewOf(type: SingleType, admin: Admin, dump: () => Promise<unknown>, now: Date): Promise<View> {
+async function viewOf(type: SingleType, source: DumpSource, dump: () => Promise<unknown>, now: Date): Promise<View> {
   switch (type) {
     case 'bootstrap':
       return { title: type, table: bootstrapTable(await dump()), data: section(await dump(), ['Bootstrap']) };
@@ -42,11 +47,11 @@ async function viewOf(type: SingleType, admin: Admin, dump: () => Promise<unknow
     case 'secrets':
       return { title: type, table: secretsTable(await dump(), now), data: section(await dump(), ['Secrets']) };
     case 'endpoints': {
-      const clusters: unknown = JSON.parse(await admin.get('/clusters?format=json'));
+      const clusters: unknown = JSON.parse(await source.get('/clusters?format=json'));
       return { title: type, table: endpointsTable(clusters), data: clusters };
     }
     case 'stats': {
-      const [lines, json] = [await admin.get('/stats'), await admin.get('/stats?format=json')];
+      const [lines, json] = [await source.get('/stats'), await source.get('/stats?format=json')];
       return { title: type, table: statsTable(lines), data: JSON.parse(json) };
     }
   }

@@ -1,5 +1,5 @@
 /** Tables of the proxy's configuration dump: https://www.envoyproxy.io/docs/envoy/latest/api-v3/admin/v3/config_dump.proto */
-import { field, items, text } from '../json-value.ts';
+import { field, items, text } from './json-value.ts';
 import type { Table } from './table.ts';
 
 /** One thing that is configured, and where it stands. */

@@ -1,7 +1,7 @@
 /** Tables of what the proxy is doing now: endpoints and their health, certificates, statistics. */
 import { X509Certificate } from 'node:crypto';
-import { field, items, text } from '../json-value.ts';
 import { addressText, sectionOf, sorted } from './config-tables.ts';
+import { field, items, text } from './json-value.ts';
 import type { Table } from './table.ts';
 
 /** Of `/clusters?format=json`. */

@@ -1,5 +1,5 @@
-import { printYaml } from '../../model/parse/yaml.ts';
-import { field, items } from '../json-value.ts';
+import { printYaml } from '../model/parse/yaml.ts';
+import { field, items } from './json-value.ts';
 import { printTable } from './table.ts';
 import type { View } from './views.ts';
 

@@ -4,10 +4,10 @@ import { load } from 'js-yaml';
 import command from '../../../src/commands/pilot-agent/debug.ts';
 import { DEFAULT_DOMAIN, namesFor } from '../../../src/lib/names.ts';
 import type { Admin } from '../../../src/pilot-agent/admin.ts';
-import { printViews } from '../../../src/pilot-agent/debug/print.ts';
-import { printTable } from '../../../src/pilot-agent/debug/table.ts';
-import { viewsOf } from '../../../src/pilot-agent/debug/views.ts';
-import type { ConfigurationType } from '../../../src/pilot-agent/flags.ts';
+import type { ConfigurationType } from '../../../src/proxy-dump/configuration-types.ts';
+import { printViews } from '../../../src/proxy-dump/print.ts';
+import { printTable } from '../../../src/proxy-dump/table.ts';
+import { viewsOf } from '../../../src/proxy-dump/views.ts';
 import { TestRoot } from '../../harness/test-authority.ts';
 
 const NOW = new Date();
