@@ -14,11 +14,12 @@ const MAX_FORMER = 16;
 /** Holds an authority and tells of every change of it. */
 export class AuthorityHolder implements LiveAuthority {
   #current: Authority;
-  #former: readonly X509Certificate[] = [];
+  #former: readonly X509Certificate[];
   readonly #listeners: (() => void)[] = [];
 
-  constructor(first: Authority) {
+  constructor(first: Authority, former: readonly X509Certificate[] = []) {
     this.#current = first;
+    this.#former = former.slice(0, MAX_FORMER);
   }
 
   current(): Authority {

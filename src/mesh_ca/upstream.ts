@@ -1,4 +1,5 @@
 /** An authority below another one: its signing certificate comes from there, is kept in a Secret, and renewed in time. */
+import type { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from '../io/log/logger.ts';
 import { describeCertificate } from '../io/x509/chain.ts';
@@ -11,7 +12,7 @@ import { AuthorityHolder } from './live-authority.ts';
 import type { PemSecret } from './pem-secret.ts';
 import { type GracePeriod, isRotationDue, untilRotation } from './rotation.ts';
 import { addressText, type UpstreamConfig } from './upstream-client.ts';
-import { entriesOf, type Material, requireMaterial, requireUsable } from './upstream-material.ts';
+import { entriesOf, formerIntermediates, formerPem, type Material, requireMaterial, requireUsable } from './upstream-material.ts';
 
 export interface UpstreamOptions {
   readonly config: UpstreamConfig;
@@ -43,7 +44,8 @@ const LONGEST_RETRY_MS = 300_000;
  * signal is aborted. From then on it is renewed within its grace period, and the last good one stays in force until the next.
  */
 export async function followUpstream(options: UpstreamOptions): Promise<AuthorityHolder> {
-  const holder = new AuthorityHolder((await loadKept(options)) ?? (await obtain(options, undefined)));
+  const kept = await loadKept(options);
+  const holder = new AuthorityHolder(kept?.authority ?? (await obtain(options, undefined)), kept?.former);
   keepRenewed(holder, options).catch((thrown: unknown) => {
     if (options.signal.aborted) return;
     options.logger.error('the signing certificate is not renewed any more', { reason: MeshError.from(thrown).message });
@@ -56,8 +58,8 @@ async function keepRenewed(holder: AuthorityHolder, options: UpstreamOptions): P
     await options.sleep(pause(holder.current(), options), options.signal);
     const kept = await loadKept(options);
     // Another replica renewed it, or the roots were exchanged.
-    if (kept !== undefined && isNews(kept, holder.current())) holder.replace(kept);
-    if (isDue(holder.current(), options)) holder.replace(await obtain(options, holder.current()));
+    if (kept !== undefined && isNews(kept.authority, holder.current())) holder.replace(kept.authority);
+    if (isDue(holder.current(), options)) holder.replace(await obtain(options, holder));
   }
 }
 
@@ -83,12 +85,13 @@ function isNews(kept: Authority, present: Authority): boolean {
   return kept.certificate.validToDate > present.certificate.validToDate;
 }
 
-/** Asks until there is a certificate that can be used; `present` is the one in force meanwhile. */
-async function obtain(options: UpstreamOptions, present: Authority | undefined): Promise<Authority> {
+/** Asks until there is a certificate that can be used; `holder` has the one in force meanwhile. */
+async function obtain(options: UpstreamOptions, holder: AuthorityHolder | undefined): Promise<Authority> {
+  const present = holder?.current();
   const { logger, signal, config } = options;
   for (let failures = 0; ; ) {
     try {
-      return await obtainOnce(options, present);
+      return await obtainOnce(options, holder);
     } catch (thrown) {
       signal.throwIfAborted();
       failures += 1;
@@ -113,13 +116,19 @@ function retryDelay(failures: number, isServing: boolean, random: number): Durat
   return milliseconds(Math.round(delay * (0.5 + 0.5 * random)));
 }
 
-async function obtainOnce(options: UpstreamOptions, present: Authority | undefined): Promise<Authority> {
+async function obtainOnce(options: UpstreamOptions, holder: AuthorityHolder | undefined): Promise<Authority> {
   const { secret, logger, signal } = options;
   const before = await secret.read();
   const rootPem = await readRoots(options);
   const pair = await generateKeyPair(options.keyType);
   const [signingCert = '', ...above] = await options.request(pair, rootPem, signal);
-  const material: Material = { signingCert, signingKey: privateKeyPem(pair.privateKey), certChain: above.join('') };
+  const former = holder === undefined ? [] : [...holder.current().intermediates, ...holder.formerIntermediates()];
+  const material: Material = {
+    signingCert,
+    signingKey: privateKeyPem(pair.privateKey),
+    certChain: above.join(''),
+    former: formerPem(former, options.now()),
+  };
   const authority = requireUsable(material, rootPem, options.trustDomain(), options.now());
   logger.info('signing certificate obtained from the upstream certificate authority', {
     certificate: describeCertificate(authority.certificate),
@@ -128,22 +137,29 @@ async function obtainOnce(options: UpstreamOptions, present: Authority | undefin
   try {
     if (await secret.write(entriesOf(material), before)) return authority;
     logger.info('another replica kept its signing certificate first', { secret: secret.description });
-    return (await loadKept(options)) ?? authority;
+    return (await loadKept(options))?.authority ?? authority;
   } catch (thrown) {
     // It can be asked for again, so a store that takes nothing is no reason to serve nobody.
-    const fields = { reason: MeshError.from(thrown).message, after: present === undefined ? 'start' : 'renewal' };
+    const fields = { reason: MeshError.from(thrown).message, after: holder === undefined ? 'start' : 'renewal' };
     logger.error('the signing certificate cannot be kept: it is asked for again after a restart', fields);
     return authority;
   }
 }
 
+interface Kept {
+  readonly authority: Authority;
+  readonly former: readonly X509Certificate[];
+}
+
 /** The kept certificate, if there is one that can be used now. */
-async function loadKept(options: UpstreamOptions): Promise<Authority | undefined> {
+async function loadKept(options: UpstreamOptions): Promise<Kept | undefined> {
   const { logger, secret } = options;
   try {
     const stored = await secret.read();
     if (stored === undefined) return undefined;
-    return requireUsable(requireMaterial(stored), await readRoots(options), options.trustDomain(), options.now());
+    const material = requireMaterial(stored);
+    const authority = requireUsable(material, await readRoots(options), options.trustDomain(), options.now());
+    return { authority, former: formerIntermediates(material) };
   } catch (thrown) {
     const fields = { secret: secret.description, reason: MeshError.from(thrown).message };
     logger.warn('the kept signing certificate cannot be used', fields);

@@ -9,6 +9,7 @@ import { type CertificateTemplate, validityFrom } from '../../../src/io/x509/tem
 import { type Duration, seconds } from '../../../src/lib/duration.ts';
 import { MeshError } from '../../../src/lib/errors.ts';
 import { namesFor } from '../../../src/lib/names.ts';
+import { authenticate } from '../../../src/mesh_ca/caller.ts';
 import type { AuthorityHolder } from '../../../src/mesh_ca/live-authority.ts';
 import { PemSecret } from '../../../src/mesh_ca/pem-secret.ts';
 import { followUpstream, type UpstreamOptions } from '../../../src/mesh_ca/upstream.ts';
@@ -17,7 +18,16 @@ import { MemoryStore } from '../../../src/sources/store/memory.ts';
 import type { ObjectStore } from '../../../src/sources/store/object-store.ts';
 import { MemoryLogger } from '../../fakes/memory-logger.ts';
 import { pemOf } from '../../harness/authority-files.ts';
-import { caTemplate, DAY, makeIntermediate, makeRoot, NOW, signLeaf, type TestCa } from '../../harness/certificates.ts';
+import {
+  caTemplate,
+  DAY,
+  leafTemplate,
+  makeIntermediate,
+  makeRoot,
+  NOW,
+  signLeaf,
+  type TestCa,
+} from '../../harness/certificates.ts';
 
 const kinds = kindsFor(namesFor('mesh.io'));
 const newStore = (): MemoryStore => new MemoryStore({ kinds, now: () => NOW, newUid: randomUUID });
@@ -245,5 +255,39 @@ describe('an authority below another one', () => {
     onSleep = () => stop.abort();
     const holder = await follow(signing(), late);
     expect(holder.current().certificate.serialNumber).to.equal(other.current().certificate.serialNumber);
+  });
+
+  it('knows certificates of the signing certificate before it after a restart, as long as that is in force', async () => {
+    const store = newStore();
+    let held: AuthorityHolder | undefined;
+    onSleep = (count) => {
+      if (count === 1) now = new Date(NOW.getTime() + 13 * 3600 * 1000);
+      if (held !== undefined && held.current().certificate.serialNumber !== first) stop.abort();
+    };
+    held = await follow(signing(), store);
+    const before = held.current();
+    const first = before.certificate.serialNumber;
+    const ended = new Promise((resolve) => stop.signal.addEventListener('abort', resolve));
+    await ended;
+    const trustDomain = 'cluster.local';
+    const restarted = async (): Promise<string> => {
+      stop = new AbortController();
+      onSleep = () => stop.abort();
+      const holder = await follow(() => expect.fail('asked again'), store);
+      expect(holder.current().certificate.serialNumber).not.to.equal(first);
+      const trust = { authority: holder.current(), formerIntermediates: holder.formerIntermediates(), trustDomain, issuers: [] };
+      const context = { metadata: new Map(), peer: { address: '', certificate }, signal: stop.signal };
+      const verify = (): never => expect.fail('there is no token');
+      return authenticate(context, trust, verify, now).then(
+        ({ credential }) => credential,
+        (thrown: unknown) => MeshError.from(thrown).message,
+      );
+    };
+    const names = [{ type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/httpbin' }] as const;
+    const template = leafTemplate(await generateKeyPair('ec-p256'), { names, ...validityFrom(now, seconds(DAY)) });
+    const certificate = await signLeaf({ ...root, issuerKey: before.issuerKey }, template);
+    expect(await restarted()).to.equal('certificate');
+    now = new Date(NOW.getTime() + 25 * 3600 * 1000);
+    expect(await restarted()).to.match(/expired at/);
   });
 });
