@@ -1,11 +1,12 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { followChanges } from '../io/file/file-changes.ts';
+import { readTogether } from '../io/file/read-together.ts';
 import type { Logger } from '../io/log/logger.ts';
 import type { KeyPair } from '../io/x509/key.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { Clock } from './clock.ts';
 import type { CertificateSource } from './config.ts';
-import { followFiles } from './follow-files.ts';
 import { checkIdentity } from './identity-check.ts';
 import type { AgentMetrics } from './metrics.ts';
 import type { WorkloadIdentity } from './pod.ts';
@@ -68,16 +69,13 @@ export async function followCertificateFiles(
     freshness = reportAge(held, freshness, clock.now(), logger);
     return good;
   };
-  await followFiles([files.chainFile, files.keyFile, files.rootFile], read, clock, signal);
+  await followChanges({ paths: [files.chainFile, files.keyFile, files.rootFile], read, sleep: clock.sleep.bind(clock), signal });
 }
 
 /** Gives `held` itself when nothing has changed. @throws MeshError for files that are missing or do not belong together */
 async function readFileSet(files: Files, expected: WorkloadIdentity, now: Date, held: FileSet | undefined): Promise<FileSet> {
-  const [chainPem, keyPem, rootsPem] = await Promise.all([
-    readText(files.chainFile),
-    readText(files.keyFile),
-    readText(files.rootFile),
-  ]);
+  const paths = [files.chainFile, files.keyFile, files.rootFile];
+  const [chainPem = '', keyPem = '', rootsPem = ''] = await readTogether(paths, readText);
   const hash = createHash('sha256')
     .update(JSON.stringify([chainPem, keyPem, rootsPem]))
     .digest('hex');

@@ -1,9 +1,9 @@
+import { followChanges } from '../io/file/file-changes.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { MeshError } from '../lib/errors.ts';
 import { type Bootstrap, readBootstrap } from './bootstrap-source.ts';
 import type { Clock } from './clock.ts';
 import type { ProxyConfig } from './config.ts';
-import { followFiles } from './follow-files.ts';
 
 /**
  * Reads the bootstrap again whenever its file changes, and hands on each different one that the proxy would take. One that
@@ -51,5 +51,5 @@ export async function followBootstrap(
       return code === 'invalid';
     }
   };
-  await followFiles([file], read, clock, signal);
+  await followChanges({ paths: [file], read, sleep: clock.sleep.bind(clock), signal });
 }

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { followChanges } from '../io/file/file-changes.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { parseCertificateChain } from '../io/x509/chain.ts';
 import { formatProblem, MeshError } from '../lib/errors.ts';
 import type { Clock } from './clock.ts';
-import { followFiles } from './follow-files.ts';
 import type { SecretHolder } from './secrets.ts';
 
 /**
@@ -33,7 +33,7 @@ export async function followRootFile(
     problem = newProblem;
     return roots.ok;
   };
-  await followFiles([file], read, clock, signal);
+  await followChanges({ paths: [file], read, sleep: clock.sleep.bind(clock), signal });
 }
 
 type RootsRead = { readonly ok: true; readonly pem: string } | { readonly ok: false; readonly problem: string };

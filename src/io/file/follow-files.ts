@@ -1,15 +1,10 @@
 /** Files that belong together, followed: the last good content stays in force. */
-import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
-import { type Duration, milliseconds, seconds } from '../../lib/duration.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { formatProblem, MeshError, type Parsed, type Problem } from '../../lib/errors.ts';
 import type { Logger } from '../log/logger.ts';
-
-/** Events get lost on some file systems, and so does one between the first reading and the watch; this is how late a change is seen then. */
-const REREAD: Duration = seconds(10);
-/** After the last event: whoever writes a file in place empties it first, and files that belong together come one by one. */
-const SETTLE: Duration = milliseconds(20);
+import { followChanges } from './file-changes.ts';
+import { readTogether } from './read-together.ts';
 
 export interface FollowedFiles<T> {
   /** What the last good content says. The same value until the content changes. */
@@ -30,70 +25,82 @@ export interface FollowOptions<T> {
   readonly signal: AbortSignal;
 }
 
+interface Content<T> {
+  readonly texts: readonly string[];
+  readonly value: T;
+}
+
 /**
  * Follows files until the signal is aborted. Content that is bad at start is a MeshError `invalid` that names file and line; what turns
  * bad later, half of a swap included, is logged once and the last good content stays in force.
  */
 export async function followFiles<T>(options: FollowOptions<T>): Promise<FollowedFiles<T>> {
+  const first = await readContent(options);
+  const followed = follow(options, first);
+  return { value: () => (followed.content() ?? first).value, problems: followed.problems };
+}
+
+/**
+ * The same of files that need not be there yet: the value is undefined until they all are, and good. Once there, they stay in force as with
+ * `followFiles`.
+ */
+export function awaitFiles<T>(options: FollowOptions<T>): FollowedFiles<T | undefined> {
+  const followed = follow(options, undefined);
+  return { value: () => followed.content()?.value, problems: followed.problems };
+}
+
+function follow<T>(options: FollowOptions<T>, first: Content<T> | undefined) {
   const { paths, title, logger, signal } = options;
-  let texts = await readAll(options);
-  let value = parseAll(texts, options);
+  let content = first;
   let problems: readonly Problem[] = [];
 
-  async function reload(): Promise<void> {
+  const refused = (error: MeshError): boolean => {
+    const { message } = error;
+    if (problems[0]?.message === message) return false;
+    problems = [{ path: '', message }];
+    const what =
+      content === undefined
+        ? `${title} refused; still waiting for a good one`
+        : `${title} refused; the last good one stays in force`;
+    logger.error(what, { files: paths.join(', '), problem: message });
+    return false;
+  };
+
+  const read = async (): Promise<boolean> => {
     try {
-      const fresh = await readAll(options);
-      if (problems.length === 0 && fresh.every((text, index) => text === texts[index])) return;
-      value = parseAll(fresh, options);
-      texts = fresh;
+      const fresh = await readContent(options, content);
       problems = [];
+      if (fresh === content || signal.aborted) return true;
+      content = fresh;
       options.onChange();
-    } catch (error) {
-      const { message } = MeshError.from(error);
-      if (problems[0]?.message === message) return;
-      problems = [{ path: '', message }];
-      logger.error(`${title} refused; the last good one stays in force`, { files: paths.join(', '), problem: message });
+      return true;
+    } catch (thrown) {
+      const error = MeshError.from(thrown);
+      return content === undefined && isMissing(error) ? true : refused(error);
     }
-  }
+  };
 
-  // One after the other: of two reads at once, the older content could come last.
-  let reloads = Promise.resolve();
-  const reloadNext = (): void => {
-    reloads = reloads.then(() => (signal.aborted ? undefined : reload()));
-  };
-  const settling = setTimeout(reloadNext, SETTLE).unref();
-  const timer = setInterval(reloadNext, REREAD).unref();
-  const stop = (): void => {
-    clearInterval(timer);
-    clearTimeout(settling);
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  watchFolders(options, () => {
-    if (!signal.aborted) settling.refresh();
-  });
-  return { value: () => value, problems: () => problems };
+  void followChanges({ paths, read, sleep: (time, stop) => sleep(time, undefined, { signal: stop, ref: false }), signal });
+  return { content: () => content, problems: () => problems };
 }
 
-/** A mounted volume changes by a renamed link beside the file, so the folders are watched. */
-function watchFolders({ paths, title, logger, signal }: FollowOptions<unknown>, onEvent: () => void): void {
-  const names = new Set(paths.map((path) => basename(path)));
-  for (const folder of new Set(paths.map((path) => dirname(path)))) {
-    const watcher = watch(folder, { signal, persistent: false }, (_event, file) => {
-      if (file === null || names.has(file) || file.startsWith('..')) onEvent();
-    });
-    watcher.on('error', (error) => logger.warn(`${title}: its folder is not watched any more`, { folder, error: error.message }));
-  }
-}
-
-function readAll({ paths, title }: FollowOptions<unknown>): Promise<readonly string[]> {
-  const read = async (path: string): Promise<string> => {
+/** Gives `held` itself when the texts are the same. Throws a MeshError that names the file. */
+async function readContent<T>(options: FollowOptions<T>, held?: Content<T>): Promise<Content<T>> {
+  const { paths, title } = options;
+  const texts = await readTogether(paths, async (path) => {
     try {
       return await readFile(path, 'utf8');
     } catch (error) {
       throw new MeshError('invalid', `the ${title} file ${path} cannot be read: ${MeshError.from(error).message}`, error);
     }
-  };
-  return Promise.all(paths.map(read));
+  });
+  if (held !== undefined && texts.every((text, index) => text === held.texts[index])) return held;
+  return { texts, value: parseAll(texts, options) };
+}
+
+/** Of files that nobody has put there yet there is nothing to say. */
+function isMissing({ cause }: MeshError): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }
 
 function parseAll<T>(texts: readonly string[], { paths, title, parse }: FollowOptions<T>): T {

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type FollowedFiles, followFiles } from '../../../../src/io/file/follow-files.ts';
+import { awaitFiles, type FollowedFiles, followFiles } from '../../../../src/io/file/follow-files.ts';
 import type { Parsed } from '../../../../src/lib/errors.ts';
 import { MemoryLogger } from '../../../fakes/memory-logger.ts';
 
@@ -31,15 +31,15 @@ describe('a file that is followed', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const follow = (): Promise<FollowedFiles<number>> =>
-    followFiles({
-      paths: [path],
-      title: 'answer',
-      parse: ([text = '']) => parseNumber(text),
-      onChange: () => changed.resolve(),
-      logger,
-      signal: stop.signal,
-    });
+  const options = () => ({
+    paths: [path],
+    title: 'answer',
+    parse: ([text = '']: readonly string[]) => parseNumber(text),
+    onChange: () => changed.resolve(),
+    logger,
+    signal: stop.signal,
+  });
+  const follow = (): Promise<FollowedFiles<number>> => followFiles(options());
 
   it('gives the new content', async () => {
     writeFileSync(path, '42');
@@ -74,6 +74,21 @@ describe('a file that is followed', () => {
     await changed.promise;
     expect(file.value()).to.equal(44);
     expect(file.problems()).to.deep.equal([]);
+  });
+
+  it('may come later, and stays in force when it goes again', async () => {
+    const file = awaitFiles(options());
+    expect(file.value()).to.equal(undefined);
+    writeFileSync(path, 'forty-two');
+    while (file.problems().length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect([file.value(), logger.entries[0]?.message]).to.deep.equal([undefined, 'answer refused; still waiting for a good one']);
+    writeFileSync(path, '42');
+    await changed.promise;
+    expect(file.value()).to.equal(42);
+    rmSync(path);
+    while (file.problems().length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(file.value()).to.equal(42);
+    expect(logger.entries).to.have.length(2);
   });
 
   it('is an error when it is bad or missing at start', async () => {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { followFiles } from '../../../src/pilot-agent/follow-files.ts';
-import { FakeClock } from '../../fakes/clock.ts';
+import { followChanges } from '../../../../src/io/file/file-changes.ts';
+import { FakeClock } from '../../../fakes/clock.ts';
 
 describe('files that are followed', () => {
   let folder: string;
@@ -32,7 +32,8 @@ describe('files that are followed', () => {
       reads += 1;
       return good;
     };
-    following = followFiles([join(folder, 'a'), join(folder, 'b')], read, clock, stop.signal);
+    const paths = [join(folder, 'a'), join(folder, 'b')];
+    following = followChanges({ paths, read, sleep: clock.sleep.bind(clock), signal: stop.signal });
   };
   const put = (name: string): void => writeFileSync(join(folder, name), name);
   /** Until somebody sleeps for that long. */
