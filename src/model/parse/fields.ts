@@ -1,5 +1,7 @@
+import { type Duration, parseDuration } from '../../lib/duration.ts';
 import type { Problem } from '../../lib/errors.ts';
 import { familyOf } from '../address.ts';
+import { unknownField } from './schema-problems.ts';
 
 /**
  * Reads the fields of an untyped object at the border, noting every problem with its path instead of stopping at the first.
@@ -28,6 +30,19 @@ export class Fields {
   /** Notes a problem with a field, found by the caller. */
   refuse(field: string, message: string): void {
     this.#note(this.#at(field), message);
+  }
+
+  /** Notes every field that is none of these, with the one it may be meant for. */
+  noOthers(known: readonly string[]): void {
+    for (const field of Object.keys(this.#value)) {
+      if (!known.includes(field)) this.refuse(field, unknownField(field, known));
+    }
+  }
+
+  /** The fields of the object that `field` is, each an object itself; absent reads as empty. */
+  entries(field: string): readonly (readonly [name: string, fields: Fields])[] {
+    const nested = this.object(field);
+    return Object.keys(nested.#value).map((name) => [name, nested.object(name)]);
   }
 
   has(field: string): boolean {
@@ -61,6 +76,16 @@ export class Fields {
     return [];
   }
 
+  /** A list of numbers; absent reads as empty. */
+  numbers(field: string): readonly number[] {
+    const numbers: number[] = [];
+    for (const [index, item] of this.#list(field).entries()) {
+      if (typeof item === 'number' && Number.isFinite(item)) numbers.push(item);
+      else this.#note(`${this.#at(field)}[${index}]`, `expected a number, got ${describe(item)}`);
+    }
+    return numbers;
+  }
+
   text(field: string): string | undefined {
     const value = this.#value[field] ?? undefined;
     if (value === undefined || typeof value === 'string') return value;
@@ -82,6 +107,33 @@ export class Fields {
     const message = value === '' ? undefined : check(value);
     if (message !== undefined) this.refuse(field, message);
     return value;
+  }
+
+  /** One of some texts. */
+  oneOf<T extends string>(field: string, choices: readonly T[]): T | undefined {
+    const value = this.text(field);
+    const chosen = choices.find((choice) => choice === value);
+    if (value !== undefined && chosen === undefined)
+      this.refuse(field, `${JSON.stringify(value)} is none of ${choices.join(', ')}`);
+    return chosen;
+  }
+
+  /** A span of time as Go writes it (`1.5s`), not below zero. */
+  duration(field: string): Duration | undefined {
+    const text = this.text(field);
+    if (text === undefined) return undefined;
+    const parsed = parseDuration(text);
+    if (parsed.ok && parsed.value >= 0) return parsed.value;
+    this.refuse(field, parsed.ok ? `"${text}" is below zero` : (parsed.problems[0]?.message ?? ''));
+    return undefined;
+  }
+
+  /** A number, with a fraction or without. */
+  number(field: string): number | undefined {
+    const value = this.#value[field] ?? undefined;
+    if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value;
+    this.#note(this.#at(field), `expected a number, got ${describe(value)}`);
+    return undefined;
   }
 
   boolean(field: string): boolean | undefined {

@@ -52,7 +52,7 @@ function describe(error: SchemaError, schema: object, value: unknown, base: stri
 /** `unknown field; did you mean "peers"?`, or which fields there are. */
 export function unknownField(field: string, known: readonly string[]): string {
   if (nearest(field, known) !== undefined) return `unknown field${suggestion(field, known)}`;
-  return `unknown field; known here: ${known.join(', ')}`;
+  return known.length === 0 ? 'unknown field; there are none here' : `unknown field; known here: ${known.join(', ')}`;
 }
 
 function unknownWord(given: unknown, allowed: unknown): string {

@@ -1,6 +1,6 @@
 import type { Parsed, Problem } from '../../lib/errors.ts';
 import { MeshError } from '../../lib/errors.ts';
-import { suggestion } from '../../lib/nearest.ts';
+import { unknownField } from '../../model/parse/schema-problems.ts';
 import type { AttributeBag } from '../attribute/bag.ts';
 import type { TypedValue, Value, ValueOf, ValueType } from '../attribute/value.ts';
 import type { CompiledExpression, CompileExpression } from '../expression/types.ts';
@@ -80,7 +80,7 @@ export interface CompiledFields<F extends Fields> {
   ): { readonly ok: true; readonly values: ValuesOf<F> } | { readonly ok: false; readonly missing: string };
 }
 
-/** Compiles the expressions of a spec; every problem with its path. Names may be written in snake_case too, as protobuf's JSON allows. */
+/** Compiles the expressions of a spec; every problem with its path. */
 export function compileFields<F extends Fields>(fields: F, spec: unknown, compile: CompileExpression): Parsed<CompiledFields<F>> {
   const reading: Reading = { compile, problems: [], types: {} };
   const build = compileGroup(fields, spec, '', reading);
@@ -112,17 +112,13 @@ type Build = (bag: AttributeBag) => unknown;
 function compileGroup(fields: Fields, spec: unknown, path: string, reading: Reading): Build {
   const given = objectAt(spec, path, reading);
   for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(fields, camelCase(name))) {
-      reading.problems.push({
-        path: join(path, name),
-        message: `there is no such field${suggestion(name, Object.keys(fields))}`,
-      });
+    if (!Object.hasOwn(fields, name)) {
+      reading.problems.push({ path: join(path, name), message: unknownField(name, Object.keys(fields)) });
     }
   }
-  const byName = new Map(Object.entries(given).map(([name, value]) => [camelCase(name), value]));
   const builds = Object.entries(fields).map(([name, field]): readonly [string, Build] => [
     name,
-    compileField(field, byName.get(name), join(path, name), reading),
+    compileField(field, given[name], join(path, name), reading),
   ]);
   return (bag) => {
     const values: Record<string, unknown> = {};
@@ -212,4 +208,3 @@ function objectAt(spec: unknown, path: string, { problems }: Reading): Readonly<
 }
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
-const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -93,8 +93,8 @@ export const kubernetes: Template<'kubernetes'> = {
 
 function splitSpec(spec: unknown): { readonly bindings: unknown; readonly rest: unknown } {
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return { bindings: undefined, rest: spec };
-  const { attributeBindings, attribute_bindings: alias, ...rest } = { ...spec } as Readonly<Record<string, unknown>>;
-  return { bindings: attributeBindings ?? alias, rest };
+  const { attributeBindings: bindings, ...rest } = { ...spec } as Readonly<Record<string, unknown>>;
+  return { bindings, rest };
 }
 
 type Bindings = readonly (readonly [attribute: string, expression: CompiledExpression])[];

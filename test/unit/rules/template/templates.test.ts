@@ -26,7 +26,7 @@ describe('a template', () => {
     const metric = compiled('metric', {
       value: 'response.size | 0',
       dimensions: { source: 'source.name | "unknown"', code: 'response.code' },
-      monitored_resource_type: '"UNSPECIFIED"',
+      monitoredResourceType: '"UNSPECIFIED"',
     });
     expect(metric.types).to.deep.equal({ value: 'INT64', 'dimensions.source': 'STRING', 'dimensions.code': 'INT64' });
     expect(metric.build(bag({ 'response.code': 200n }))).to.deep.equal({
@@ -59,7 +59,7 @@ describe('a template', () => {
   it('tells every mistake of a spec with its path', () => {
     expect(problems('metric', { value: 'respons.size', dimensions: { a: 'source.name ==', b: 5 }, dimension: {} })).to.deep.equal(
       [
-        'dimension: there is no such field; did you mean "dimensions"?',
+        'dimension: unknown field; did you mean "dimensions"?',
         'value: column 1: there is no attribute respons.size; did you mean "response.size"?',
         'dimensions.a: column 15: expected a value, found the end',
         'dimensions.b: must be the text of an expression; write it as text: "5"',
@@ -71,13 +71,13 @@ describe('a template', () => {
     ).to.deep.equal(['traceId: column 1: the value must be STRING, not INT64']);
     expect(problems('quota', { dimensions: [] })).to.deep.equal(['dimensions: must be an object']);
     expect(problems('authorization', { subject: { usr: '"a"' } })).to.deep.equal([
-      'subject.usr: there is no such field; did you mean "user"?',
+      'subject.usr: unknown field; did you mean "user"?',
     ]);
   });
 
   it('makes attributes of what is known of both ends', () => {
     const source = { podName: 'sleep-1', podIp: '10.0.0.7', labels: new Map([['app', 'sleep']]) };
-    expect(compiled('kubernetes', { source_ip: 'source.ip' }).bind?.(source, undefined)).to.deep.equal(
+    expect(compiled('kubernetes', { sourceIp: 'source.ip' }).bind?.(source, undefined)).to.deep.equal(
       new Map<string, Value>([
         ['source.name', 'sleep-1'],
         ['source.ip', '10.0.0.7'],
@@ -85,7 +85,7 @@ describe('a template', () => {
       ]),
     );
     const bound = compiled('kubernetes', {
-      attribute_bindings: {
+      attributeBindings: {
         'source.workload.name': '$out.source_workload_name | "unknown"',
         'destination.ip': '$out.destination_pod_ip',
       },

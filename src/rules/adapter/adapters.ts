@@ -1,0 +1,12 @@
+import type { AdapterSpec } from './adapter-spec.ts';
+import { denier } from './denier.ts';
+import { listchecker } from './listchecker.ts';
+import { memquota } from './memquota.ts';
+import { noop } from './noop.ts';
+import { prometheus } from './prometheus.ts';
+import { stdio } from './stdio.ts';
+
+/** Every adapter, by the name that is also the kind of its handlers. */
+export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
+  [denier, listchecker, memquota, noop, prometheus, stdio].map((adapter) => [adapter.name, adapter]),
+);

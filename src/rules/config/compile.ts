@@ -1,0 +1,276 @@
+import { MeshError, type Problem } from '../../lib/errors.ts';
+import type { KubeObject } from '../../model/object.ts';
+import type { AdapterSpec } from '../adapter/adapter-spec.ts';
+import { ADAPTERS } from '../adapter/adapters.ts';
+import { vocabularyWith } from '../attribute/standard-vocabulary.ts';
+import { expressionCompiler } from '../expression/compile.ts';
+import type { CompiledExpression, CompileExpression } from '../expression/types.ts';
+import type { CompiledInstance } from '../template/template.ts';
+import { isTemplateName, TEMPLATES } from '../template/templates.ts';
+import { manifestAttributes } from './attribute-manifest.ts';
+import type {
+  CompiledAction,
+  CompiledHeader,
+  CompiledRule,
+  Configuration,
+  ConfiguredHandler,
+  ObjectProblem,
+} from './configuration.ts';
+import { type HeaderSpec, parseRule, type RuleSpec } from './parse-rule.ts';
+import { idOf, resolveReference } from './reference.ts';
+
+/**
+ * Compiles all objects of configuration (of the kinds of ruleKinds; others are left alone). An object that is wrong, or refers to one that
+ * is not there, is reported, and what it said in `previous` stays in force; one that never was good is left out.
+ */
+export function compileConfiguration(objects: readonly KubeObject[], previous?: Configuration): Configuration {
+  return new Compilation(objects, previous).run();
+}
+
+/** A value, or what is wrong; paths begin at the object. */
+type Attempt<T> = { readonly value: T } | { readonly problems: readonly Problem[] };
+
+class Compilation {
+  readonly #objects: readonly KubeObject[];
+  readonly #previous: Configuration | undefined;
+  readonly #problems: ObjectProblem[] = [];
+
+  constructor(objects: readonly KubeObject[], previous: Configuration | undefined) {
+    this.#objects = objects;
+    this.#previous = previous;
+  }
+
+  run(): Configuration {
+    const { attributes, problems } = manifestAttributes(this.#ofKind('attributemanifest'));
+    this.#problems.push(...problems);
+    const vocabulary = vocabularyWith(attributes);
+    const compile = expressionCompiler(vocabulary);
+    const instances = this.#instances(compile);
+    const specs = this.#ruleSpecs();
+    const handlers = this.#handlers(sentInstances(specs, instances));
+    const rules = this.#rules(specs, { compile, instances, handlers });
+    return { vocabulary, instances, handlers, rules, problems: this.#problems };
+  }
+
+  #ofKind(kind: string): readonly KubeObject[] {
+    return this.#objects.filter((object) => object.kind === kind);
+  }
+
+  /** What an attempt gives, or the last good, or nothing. */
+  #settle<T>(object: KubeObject, attempt: Attempt<T>, lastGood: T | undefined): T | undefined {
+    if ('value' in attempt) return attempt.value;
+    const inForce = lastGood === undefined ? 'absent' : 'last good';
+    this.#problems.push(...attempt.problems.map((problem) => ({ ...problem, object, inForce }) as const));
+    return lastGood;
+  }
+
+  #instances(compile: CompileExpression): ReadonlyMap<string, CompiledInstance> {
+    const instances = new Map<string, CompiledInstance>();
+    for (const object of this.#objects) {
+      const attempt = object.kind === 'instance' ? generalInstance(object, compile) : namedInstance(object, compile);
+      if (attempt === undefined) continue;
+      const id = idOfObject(object);
+      const instance = this.#settle<CompiledInstance>(object, attempt, this.#previous?.instances.get(id));
+      if (instance !== undefined) instances.set(id, instance);
+    }
+    return instances;
+  }
+
+  #ruleSpecs(): ReadonlyMap<KubeObject, Attempt<RuleSpec>> {
+    return new Map(
+      this.#ofKind('rule').map((object) => {
+        const parsed = parseRule(object['spec']);
+        return [object, parsed.ok ? { value: parsed.value } : { problems: parsed.problems }];
+      }),
+    );
+  }
+
+  #handlers(sent: ReadonlyMap<string, readonly CompiledInstance[]>): ReadonlyMap<string, ConfiguredHandler> {
+    const handlers = new Map<string, ConfiguredHandler>();
+    for (const object of this.#objects) {
+      const chosen = adapterOf(object);
+      if (chosen === undefined) continue;
+      const id = idOfObject(object);
+      const attempt = 'problems' in chosen ? chosen : configureHandler(id, chosen, sent.get(id) ?? []);
+      const handler = this.#settle<ConfiguredHandler>(object, attempt, this.#previous?.handlers.get(id));
+      if (handler !== undefined) handlers.set(id, handler);
+    }
+    return handlers;
+  }
+
+  #rules(specs: ReadonlyMap<KubeObject, Attempt<RuleSpec>>, parts: RuleParts): ReadonlyMap<string, CompiledRule> {
+    const rules = new Map<string, CompiledRule>();
+    for (const [object, spec] of specs) {
+      const id = idOfObject(object);
+      const attempt = 'value' in spec ? compileRule(object, spec.value, parts) : spec;
+      const rule = this.#settle<CompiledRule>(object, attempt, this.#previous?.rules.get(id));
+      if (rule !== undefined) rules.set(id, rule);
+    }
+    return rules;
+  }
+}
+
+const namespaceOf = (object: KubeObject): string => object.metadata.namespace ?? '';
+const idOfObject = (object: KubeObject): string => idOf(object.metadata.name, object.kind, namespaceOf(object));
+
+function namedInstance(object: KubeObject, compile: CompileExpression): Attempt<CompiledInstance> | undefined {
+  if (!isTemplateName(object.kind)) return undefined;
+  return compileInstance(object.kind, object, object['spec'] ?? {}, 'spec', compile);
+}
+
+/** The kind `instance` names its template. */
+function generalInstance(object: KubeObject, compile: CompileExpression): Attempt<CompiledInstance> {
+  const spec = recordOf(object['spec']);
+  const template = spec['compiledTemplate'];
+  if (typeof template === 'string' && isTemplateName(template))
+    return compileInstance(template, object, spec['params'] ?? {}, 'spec.params', compile);
+  return { problems: [{ path: 'spec.compiledTemplate', message: `must be one of ${Object.keys(TEMPLATES).join(', ')}` }] };
+}
+
+function compileInstance(
+  template: keyof typeof TEMPLATES,
+  object: KubeObject,
+  spec: unknown,
+  path: string,
+  compile: CompileExpression,
+): Attempt<CompiledInstance> {
+  const compiled = TEMPLATES[template].compile(idOfObject(object), spec, compile);
+  return compiled.ok ? { value: compiled.value } : { problems: below(path, compiled.problems) };
+}
+
+interface ChosenAdapter {
+  readonly adapter: AdapterSpec;
+  readonly spec: unknown;
+  readonly path: string;
+}
+
+function adapterOf(object: KubeObject): ChosenAdapter | { readonly problems: readonly Problem[] } | undefined {
+  const named = ADAPTERS.get(object.kind);
+  if (named !== undefined) return { adapter: named, spec: object['spec'] ?? {}, path: 'spec' };
+  if (object.kind !== 'handler') return undefined;
+  const spec = recordOf(object['spec']);
+  const adapter = ADAPTERS.get(String(spec['compiledAdapter']));
+  if (adapter !== undefined) return { adapter, spec: spec['params'] ?? {}, path: 'spec.params' };
+  return { problems: [{ path: 'spec.compiledAdapter', message: `must be one of ${[...ADAPTERS.keys()].join(', ')}` }] };
+}
+
+function configureHandler(
+  id: string,
+  { adapter, spec, path }: ChosenAdapter,
+  sent: readonly CompiledInstance[],
+): Attempt<ConfiguredHandler> {
+  const parsed = adapter.parse(spec, sent);
+  if (!parsed.ok) return { problems: below(path, parsed.problems) };
+  const types = sent.map(({ name, types: of }) => [name, of]).sort();
+  return { value: { id, adapter: adapter.name, params: parsed.value, key: JSON.stringify([id, adapter.name, spec, types]) } };
+}
+
+/** The instances that rules send to each handler, for its adapter to check. */
+function sentInstances(
+  specs: ReadonlyMap<KubeObject, Attempt<RuleSpec>>,
+  instances: ReadonlyMap<string, CompiledInstance>,
+): ReadonlyMap<string, readonly CompiledInstance[]> {
+  const sent = new Map<string, Set<CompiledInstance>>();
+  for (const [object, spec] of specs) {
+    if (!('value' in spec)) continue;
+    for (const action of spec.value.actions) {
+      const handler = handlerId(action.handler, object);
+      const known = action.instances.flatMap((text) => instances.get(instanceId(text, object)) ?? []);
+      sent.set(handler, new Set([...(sent.get(handler) ?? []), ...known]));
+    }
+  }
+  return new Map([...sent].map(([handler, set]) => [handler, [...set]]));
+}
+
+const handlerId = (text: string, rule: KubeObject): string =>
+  resolveReference(text, {
+    namespace: namespaceOf(rule),
+    general: 'handler',
+    isKind: (kind) => kind === 'handler' || ADAPTERS.has(kind),
+  });
+
+const instanceId = (text: string, rule: KubeObject): string =>
+  resolveReference(text, {
+    namespace: namespaceOf(rule),
+    general: 'instance',
+    isKind: (kind) => kind === 'instance' || isTemplateName(kind),
+  });
+
+interface RuleParts {
+  readonly compile: CompileExpression;
+  readonly instances: ReadonlyMap<string, CompiledInstance>;
+  readonly handlers: ReadonlyMap<string, ConfiguredHandler>;
+}
+
+function compileRule(object: KubeObject, spec: RuleSpec, parts: RuleParts): Attempt<CompiledRule> {
+  const problems: Problem[] = [];
+  const match = spec.match === '' ? undefined : expression(spec.match, 'BOOL', 'spec.match', parts, problems);
+  const actions = spec.actions.flatMap((action, index) =>
+    compileAction(object, action, `spec.actions[${index}]`, parts, problems),
+  );
+  const headers = (list: readonly HeaderSpec[]): readonly CompiledHeader[] =>
+    list.map((header) => compileHeader(header, parts, problems));
+  const rule: CompiledRule = {
+    id: idOfObject(object),
+    namespace: namespaceOf(object),
+    match,
+    actions,
+    requestHeaders: headers(spec.requestHeaders),
+    responseHeaders: headers(spec.responseHeaders),
+  };
+  return problems.length > 0 ? { problems } : { value: rule };
+}
+
+function compileAction(
+  object: KubeObject,
+  action: RuleSpec['actions'][number],
+  path: string,
+  { instances, handlers }: RuleParts,
+  problems: Problem[],
+): readonly CompiledAction[] {
+  const id = handlerId(action.handler, object);
+  const handler = handlers.get(id);
+  if (handler === undefined) problems.push({ path: `${path}.handler`, message: `there is no handler ${id} in force` });
+  const sent = action.instances.flatMap((text, index) => {
+    const place = `${path}.instances[${index}]`;
+    const instance = instances.get(instanceId(text, object));
+    if (instance === undefined)
+      problems.push({ path: place, message: `there is no instance ${instanceId(text, object)} in force` });
+    else if (handler !== undefined && !takes(handler, instance)) {
+      problems.push({ path: place, message: `${handler.adapter} takes no ${instance.template}` });
+    }
+    return instance ?? [];
+  });
+  return handler === undefined ? [] : [{ handler, instances: sent }];
+}
+
+const takes = (handler: ConfiguredHandler, instance: CompiledInstance): boolean =>
+  ADAPTERS.get(handler.adapter)?.templates.includes(instance.template) === true;
+
+function compileHeader({ path, name, operation, values }: HeaderSpec, parts: RuleParts, problems: Problem[]): CompiledHeader {
+  const compiled = values.flatMap((text, index) => expression(text, 'STRING', `${path}.values[${index}]`, parts, problems) ?? []);
+  return { name, operation, values: compiled };
+}
+
+function expression(
+  text: string,
+  type: 'BOOL' | 'STRING',
+  path: string,
+  { compile }: RuleParts,
+  problems: Problem[],
+): CompiledExpression | undefined {
+  try {
+    return compile(text, type);
+  } catch (thrown) {
+    if (!(thrown instanceof MeshError)) throw thrown;
+    problems.push({ path, message: thrown.message });
+    return undefined;
+  }
+}
+
+const below = (path: string, problems: readonly Problem[]): readonly Problem[] =>
+  problems.map((problem) => ({ ...problem, path: problem.path === '' ? path : `${path}.${problem.path}` }));
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}

@@ -1,0 +1,35 @@
+import type { ResourceKind } from '../../model/object.ts';
+import { ADAPTERS } from '../adapter/adapters.ts';
+import { TEMPLATES } from '../template/templates.ts';
+
+export type CorePart = 'attributemanifest' | 'rule' | 'handler' | 'instance' | 'QuotaSpec' | 'QuotaSpecBinding';
+
+/** What a kind of configuration is for. */
+export type RuleKind = { readonly resource: ResourceKind } & (
+  | { readonly part: 'core'; readonly name: CorePart }
+  | { readonly part: 'adapter'; readonly name: string }
+  | { readonly part: 'template'; readonly name: string }
+);
+
+const CORE: readonly CorePart[] = ['attributemanifest', 'handler', 'instance', 'rule', 'QuotaSpec', 'QuotaSpecBinding'];
+
+/** Every kind of configuration that mixs reads, group `config.<domain>/v1alpha2`. */
+export function ruleKinds(domain: string): readonly RuleKind[] {
+  const resource = (kind: string): ResourceKind => ({
+    apiVersion: `config.${domain}/v1alpha2`,
+    kind,
+    plural: pluralOf(kind.toLowerCase()),
+    namespaced: true,
+  });
+  return [
+    ...CORE.map((name) => ({ part: 'core' as const, name, resource: resource(name) })),
+    ...[...ADAPTERS.keys()].map((name) => ({ part: 'adapter' as const, name, resource: resource(name) })),
+    ...Object.keys(TEMPLATES).map((name) => ({ part: 'template' as const, name, resource: resource(name) })),
+  ];
+}
+
+/** As the peers' tools make plurals, whose definitions users have: `apikeies`. */
+export function pluralOf(name: string): string {
+  if (name.endsWith('y')) return `${name.slice(0, -1)}ies`;
+  return name.endsWith('s') ? `${name}es` : `${name}s`;
+}
