@@ -1,7 +1,7 @@
 /** The files behind HTTPS: the webhook's own certificate and key, and the roots that the API server checks it against. */
 import { followFiles } from '../io/file/follow-files.ts';
 import type { Logger } from '../io/log/logger.ts';
-import { parseCertificateChain } from '../io/x509/chain.ts';
+import { parseCertificateChain } from '../io/x509/certificate-chain.ts';
 import { type KeyPairFiles, parseKeyPair, type ServerKeyPair } from '../io/x509/key-pair-files.ts';
 import type { Parsed } from '../lib/errors.ts';
 

@@ -1,35 +1,13 @@
-/** Certificates of others: reading PEM chains, checking that they lead to a root, and whom they name. */
-import { X509Certificate } from 'node:crypto';
-import { MeshError, type Parsed, type Problem } from '../../lib/errors.ts';
+/** Certificates of others: checking that they lead to a root, and whom they name. */
+import type { X509Certificate } from 'node:crypto';
+import type { Parsed, Problem } from '../../lib/errors.ts';
 import { parseSpiffeId, type SpiffeId } from '../../lib/spiffe.ts';
 import { readDetails } from './certificate-details.ts';
-import { decodePem } from './pem.ts';
 
-const MAX_CERTIFICATES = 100;
+export { parseCertificateChain } from './certificate-chain.ts';
+
 const MAX_DEPTH = 8;
 const KEY_CERT_SIGN = 5;
-
-/** Every certificate of a PEM text, in order; other blocks are a problem. */
-export function parseCertificateChain(pem: string): Parsed<readonly X509Certificate[]> {
-  const blocks = decodePem(pem);
-  if (!blocks.ok) return blocks;
-  if (blocks.value.length > MAX_CERTIFICATES) return bad(`more than ${MAX_CERTIFICATES} certificates`);
-  const problems: Problem[] = [];
-  const certificates: X509Certificate[] = [];
-  for (const [index, block] of blocks.value.entries()) {
-    const path = `[${index}]`;
-    if (block.label !== 'CERTIFICATE') {
-      problems.push({ path, message: `a PEM block CERTIFICATE is expected, not ${block.label}` });
-      continue;
-    }
-    try {
-      certificates.push(new X509Certificate(block.der));
-    } catch (error) {
-      problems.push({ path, message: `the certificate cannot be read: ${MeshError.from(error).message}` });
-    }
-  }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: certificates };
-}
 
 export interface Chain {
   readonly leaf: X509Certificate;

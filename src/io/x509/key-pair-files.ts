@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { MeshError, type Parsed, type Problem } from '../../lib/errors.ts';
 import { Redacted } from '../../lib/redacted.ts';
-import { parseCertificateChain } from './chain.ts';
+import { parseCertificateChain } from './certificate-chain.ts';
 
 export interface KeyPairFiles {
   readonly certFile: string;
