@@ -28,7 +28,7 @@ export function runGet({ options, args }: Invocation<typeof getFlags>, host: Hos
     host.stdout.write(
       print(
         objects,
-        { output: options.output, single: names.length === 1, everywhere: everywhere && kind.namespaced },
+        { output: options.output, single: names.length === 1, everywhere: everywhere && kind.namespaced, namespace },
         host.now(),
       ),
     );
@@ -50,14 +50,17 @@ interface PrintOptions {
   /** Whether one object was asked for by its name, which then is the document itself. */
   readonly single: boolean;
   readonly everywhere: boolean;
+  /** Undefined: it was not one namespace that was asked for. */
+  readonly namespace: string | undefined;
 }
 
-function print(objects: readonly KubeObject[], { output, single, everywhere }: PrintOptions, now: Date): string {
+function print(objects: readonly KubeObject[], { output, single, everywhere, namespace }: PrintOptions, now: Date): string {
   if (output !== 'table') {
     const value = single ? objects[0] : { apiVersion: 'v1', kind: 'List', items: objects };
     return output === 'json' ? `${JSON.stringify(value, null, 4)}\n` : printYaml(value);
   }
-  if (objects.length === 0) return 'No resources found.\n';
+  if (objects.length === 0)
+    return namespace === undefined ? 'No resources found.\n' : `No resources found in ${namespace} namespace.\n`;
   const header = [...(everywhere ? ['NAMESPACE'] : []), 'NAME', 'AGE'];
   const rows = objects.map(({ metadata }) => [
     ...(everywhere ? [metadata.namespace ?? ''] : []),

@@ -68,7 +68,7 @@ export function discoveryObjects(options: InstallOptions): readonly KubeObject[]
         { name: 'http', containerPort: http },
         { name: 'grpc-xds', containerPort: grpc },
         { name: 'http-monitoring', containerPort: monitoring },
-        { name: 'https-validation', containerPort: VALIDATION_PORT },
+        { name: 'validation', containerPort: VALIDATION_PORT },
       ],
       readinessProbe: { httpGet: { path: '/ready', port: http }, periodSeconds: 3, timeoutSeconds: 5 },
       livenessProbe: {

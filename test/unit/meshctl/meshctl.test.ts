@@ -93,7 +93,7 @@ describe('meshctl', () => {
     expect((await run('delete policy default -n foo')).out).to.equal('policy.authentication.mesh.io "default" deleted\n');
     expect(await run('get policies.authentication.mesh.io -n foo')).to.deep.equal({
       code: 0,
-      out: 'No resources found.\n',
+      out: 'No resources found in foo namespace.\n',
       err: '',
     });
   });
@@ -149,7 +149,7 @@ describe('meshctl', () => {
         '',
       ].join('\n'),
     });
-    expect((await run('get services -n foo')).out).to.equal('No resources found.\n');
+    expect((await run('get services -n foo')).out).to.equal('No resources found in foo namespace.\n');
   });
 
   it('refuses a namespace that the manifest contradicts, and an object given twice', async () => {
