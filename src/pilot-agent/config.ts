@@ -80,8 +80,9 @@ export interface ProxyConfig {
 const MAX_SOCKET_PATH = 107;
 /** The trust domain of a mesh whose configuration names none. */
 const DEFAULT_TRUST_DOMAIN = 'cluster.local';
-/** Who pilot-discovery is (docs/decisions/control-plane-tls.md). */
-const DISCOVERY_IDENTITY = { namespace: 'mesh-system', serviceAccount: 'mesh-pilot-service-account' };
+/** Who pilot-discovery is (docs/decisions/control-plane-tls.md), in a namespace that its address may name. */
+const DISCOVERY_ACCOUNT = 'mesh-pilot-service-account';
+const DISCOVERY_NAMESPACE = 'mesh-system';
 const FOREVER_SECONDS = 4_294_967_295;
 
 /**
@@ -96,6 +97,7 @@ export function resolveProxyConfig(
 ): Parsed<ProxyConfig> {
   const problems: Problem[] = [];
   const pod = resolvePod(options, env, problems);
+  const discovery = requireAddress('--discoveryAddress', options.discoveryAddress, problems);
   const config: ProxyConfig = {
     node: {
       id: `sidecar~${pod.addresses[0] ?? ''}~${pod.id}~${pod.domain}`,
@@ -106,10 +108,10 @@ export function resolveProxyConfig(
     addresses: pod.addresses,
     identity: pod.identity,
     discovery: {
-      address: requireAddress('--discoveryAddress', options.discoveryAddress, problems),
+      address: discovery,
       protocol: options.bootstrapv2 ? 'grpc' : 'rest',
       refreshDelay: options.discoveryRefreshDelay,
-      serverId: options.controlPlaneAuthPolicy === 'MUTUAL_TLS' ? discoveryId(pod.identity) : undefined,
+      serverId: options.controlPlaneAuthPolicy === 'MUTUAL_TLS' ? discoveryId(pod.identity, discovery.host) : undefined,
     },
     connectTimeout: options.connectTimeout,
     certificates: certificateSource(options, problems),
@@ -140,8 +142,16 @@ export function resolveProxyConfig(
   return problems.length === 0 ? { ok: true, value: config } : { ok: false, problems };
 }
 
-const discoveryId = ({ trustDomain }: WorkloadIdentity): string =>
-  formatSpiffeId({ trustDomain: trustDomain ?? DEFAULT_TRUST_DOMAIN, ...DISCOVERY_IDENTITY });
+function discoveryId({ trustDomain }: WorkloadIdentity, host: string): string {
+  const namespace = namespaceOf(host) ?? DISCOVERY_NAMESPACE;
+  return formatSpiffeId({ trustDomain: trustDomain ?? DEFAULT_TRUST_DOMAIN, namespace, serviceAccount: DISCOVERY_ACCOUNT });
+}
+
+/** The namespace in the name of a Service, `mesh-pilot.mesh-system` or `mesh-pilot.mesh-system.svc.cluster.local`. */
+function namespaceOf(host: string): string | undefined {
+  if (isIP(host) !== 0) return undefined;
+  return /^[^.]+\.([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.svc(\..+)?)?$/.exec(host)?.[1];
+}
 
 function certificateSource(options: OptionsOf<ProxyFlags>, problems: Problem[]): CertificateSource {
   const folder = options.certificatesPath;

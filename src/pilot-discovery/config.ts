@@ -27,11 +27,12 @@ export interface DiscoveryConfig {
   readonly appNamespace: string | undefined;
   readonly domain: string;
   readonly resync: Duration;
+  /** The ConfigMap that names further clusters; undefined: there are none. */
+  readonly clusterRegistries: { readonly namespace: string; readonly name: string } | undefined;
   readonly grpc: HostPort;
   readonly http: HostPort;
   readonly monitoring: HostPort;
-  /** Undefined: TLS is not served. */
-  readonly tls: TlsFiles | undefined;
+  readonly tls: TlsFiles;
   /** Undefined: the validating webhook is not served. */
   readonly validation: { readonly address: HostPort; readonly configuration: string } | undefined;
   /** Undefined: there is none. */
@@ -57,16 +58,18 @@ export function resolveConfig(
     { certFile: resolve(options.tlsCertFile), keyFile: resolve(options.tlsKeyFile), caFile: resolve(options.caCertFile) },
     given.has('tlsCertFile') || given.has('tlsKeyFile') || given.has('caCertFile'),
   );
+  const namespace = options.namespace || env['POD_NAMESPACE'] || DEFAULT_MESH_CONFIG.rootNamespace;
   return {
     registryPath: options.orchconfig || options.configDir,
     configPath: options.configDir || options.orchconfig,
     policyStatus: options.configDir === '' ? 'written' : 'left',
     reporterId: env['POD_NAME'] || `${hostname()}:${options.port}`,
     meshConfigFile: useFile ? options.meshConfig : undefined,
-    namespace: options.namespace || env['POD_NAMESPACE'] || DEFAULT_MESH_CONFIG.rootNamespace,
+    namespace,
     appNamespace: options.appNamespace || undefined,
     domain: options.domain,
     resync: options.resync,
+    clusterRegistries: clusterRegistries(options, namespace),
     grpc: requireAddress('grpcAddr', options.grpcAddr),
     http: { host: ANY_HOST, port: options.port },
     monitoring: { host: ANY_HOST, port: options.monitoringPort },
@@ -87,16 +90,28 @@ function requireAddress(flag: string, text: string): HostPort {
 /** API servers call webhooks over TLS only. */
 function validationOf(
   { validationAddr, validationWebhookConfig: configuration }: Invocation<DiscoveryFlags>['options'],
-  tls: TlsFiles | undefined,
+  tls: TlsFiles,
 ): DiscoveryConfig['validation'] {
   if (validationAddr === '') return undefined;
-  if (tls === undefined) {
+  if (tls.presence === 'awaited') {
     throw new MeshError(
       'usage',
       'flag --validationAddr: the webhook needs a certificate: --tlsCertFile, --tlsKeyFile, --caCertFile',
     );
   }
   return { address: requireAddress('validationAddr', validationAddr), configuration };
+}
+
+function clusterRegistries(
+  options: Invocation<DiscoveryFlags>['options'],
+  namespace: string,
+): DiscoveryConfig['clusterRegistries'] {
+  const { clusterRegistriesConfigMap: name, clusterRegistriesNamespace: given } = options;
+  if (name !== '') requireName('clusterRegistriesConfigMap', name, DOMAIN);
+  if (given !== '') requireName('clusterRegistriesNamespace', given, LABEL);
+  if (name !== '') return { namespace: given || namespace, name };
+  if (given === '') return undefined;
+  throw new MeshError('usage', 'flag --clusterRegistriesNamespace means nothing without --clusterRegistriesConfigMap');
 }
 
 const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -5,12 +5,14 @@ import { RESOURCE_TYPE_NAMES, type ResourceTypeName, TYPE_URLS, VIRTUAL_HOST_URL
 /** `<type>_sent` and `<type>_acked` are equal where the proxy has everything; both empty where it never asked. */
 export function syncStatus(proxy: ConnectedProxy): unknown {
   const types = RESOURCE_TYPE_NAMES.flatMap((name): [string, string][] => {
-    const { sent, acked, rejected } = statusOf(proxy, name);
+    const { sent, acked, rejected, staleSince } = statusOf(proxy, name);
     const fields: [string, string][] = [
       [`${name}_sent`, sent],
       [`${name}_acked`, acked],
     ];
-    return rejected === undefined ? fields : [...fields, [`${name}_rejected`, rejected]];
+    if (staleSince !== undefined) fields.push([`${name}_stale_since`, staleSince.toISOString()]);
+    if (rejected !== undefined) fields.push([`${name}_rejected`, rejected]);
+    return fields;
   });
   return {
     proxy: proxy.node.id,
@@ -42,6 +44,8 @@ interface ShownStatus {
   readonly sent: string;
   readonly acked: string;
   readonly rejected: string | undefined;
+  /** When that was sent which the proxy has not answered yet. */
+  readonly staleSince: Date | undefined;
 }
 
 /** Routes come as tables and, to some proxies, as virtual hosts beside them: they are taken over when both are. */
@@ -54,5 +58,6 @@ function statusOf(proxy: ConnectedProxy, name: ResourceTypeName): ShownStatus {
     sent: newest?.sent?.nonce ?? '',
     acked: (behind === undefined ? newest?.sent : behind.acked)?.nonce ?? '',
     rejected: known.find(({ rejected }) => rejected !== undefined)?.rejected?.message,
+    staleSince: behind?.sent?.at,
   };
 }

@@ -4,6 +4,7 @@ import type { CacheStats } from '../delivery/rest-cache.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../io/http/types.ts';
 import { MeshError } from '../lib/errors.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import type { RemoteClusterStatus } from '../sources/registries/remote-clusters.ts';
 import type { Access, DebugAccess } from './debug-access.ts';
 import { authentication, configuration } from './debug-policy.ts';
 import { connection, syncStatus } from './debug-proxies.ts';
@@ -28,6 +29,7 @@ export interface DebugSources {
   readonly push: () => void;
   /** Undefined when answers are not cached. */
   readonly cacheStats: () => CacheStats | undefined;
+  readonly remoteClusters: () => readonly RemoteClusterStatus[];
 }
 
 interface Page {
@@ -65,6 +67,7 @@ function meshPages(sources: DebugSources): Readonly<Record<string, Page>> {
       query.get('brief') === '1' ? text(endpointLines(snapshot())) : jsonList(endpoints(snapshot())),
     ),
     endpointShardz: page('endpoints by service and by what says so', () => jsonList(endpointShards(snapshot()))),
+    clusterz: page('remote clusters, and whether they can be read', () => jsonList(sources.remoteClusters())),
     configz: page('mesh configuration and policies in force', () => jsonList(configuration(snapshot()))),
     authenticationz: page('what each port takes and its callers send', () => jsonList(authentication(snapshot()))),
     cdsz: page('clusters', () => jsonList(sources.resources(NOBODY, TYPE_URLS.cluster))),

@@ -3,8 +3,6 @@ import { ORCHESTRATOR_KIND, REFUSED_REGISTRY_KINDS, REGISTRY_KINDS } from '../fl
 import { flagTable } from '../flags/table.ts';
 import { seconds } from '../lib/duration.ts';
 
-const CLUSTER_REGISTRIES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
-
 /** `ads`: what proxies ask for, acknowledge and refuse. */
 export const DISCOVERY_SCOPES = ['default', 'ads'] as const;
 
@@ -27,13 +25,11 @@ export const discoveryFlags = flagTable({
     type: 'string',
     default: '',
     summary: 'config map for the clusters config store',
-    refused: CLUSTER_REGISTRIES_REFUSED,
   },
   clusterRegistriesNamespace: {
     type: 'string',
     default: '',
-    summary: 'namespace of that config map',
-    refused: CLUSTER_REGISTRIES_REFUSED,
+    summary: 'namespace of that config map; when unset that of --namespace',
   },
   configDir: {
     type: 'string',

@@ -7,6 +7,12 @@ import type { SnapshotInputs } from '../model/snapshot.ts';
 import { followMeshConfigFile, followMeshConfigMap, type MeshConfigSource } from '../sources/mesh-configuration.ts';
 import { followPolicies } from '../sources/policies.ts';
 import { followKubernetes } from '../sources/registries/kubernetes.ts';
+import {
+  followRemoteClusters,
+  type RemoteClusterStatus,
+  type RemoteClusters,
+  type RemoteClustersOptions,
+} from '../sources/registries/remote-clusters.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import type { DiscoveryConfig } from './config.ts';
 import { createKeySets } from './key-sets.ts';
@@ -15,6 +21,8 @@ export interface Inputs {
   /** The state of everything right now. */
   current(): SnapshotInputs;
   problems(): readonly Problem[];
+  /** How it is with each of the clusters of `--clusterRegistriesConfigMap`. */
+  remoteClusters(): readonly RemoteClusterStatus[];
   /** What has not been read yet; empty when everything has. */
   waitingFor(): readonly string[];
   readonly synced: Promise<void>;
@@ -23,10 +31,15 @@ export interface Inputs {
 }
 
 export interface InputOptions {
-  readonly config: Pick<DiscoveryConfig, 'namespace' | 'appNamespace' | 'domain' | 'meshConfigFile'>;
+  readonly config: Pick<
+    DiscoveryConfig,
+    'namespace' | 'appNamespace' | 'domain' | 'meshConfigFile' | 'clusterRegistries' | 'resync'
+  >;
   readonly registryStore: ObjectStore;
   readonly configStore: ObjectStore;
   readonly names: Names;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
   readonly onChange: () => void;
   readonly onKeySetFetch: (success: boolean) => void;
   readonly logger: Logger;
@@ -43,6 +56,7 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
     ...(config.appNamespace === undefined ? {} : { namespace: config.appNamespace }),
   };
   const registry = followKubernetes({ ...common, store: options.registryStore, domain: config.domain });
+  const remotes = followRemotes(options, common);
   // Keys that a new policy needs are asked for at once: when they come while changes are still being folded, there is no snapshot
   // that refuses good tokens for want of them.
   const onPolicies = (): void => {
@@ -61,6 +75,7 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
   const waiting = new Map<string, Promise<void>>([
     ['services, endpoints and pods', registry.synced],
     ['policies', policies.synced],
+    ...(remotes === undefined ? [] : ([['remote clusters', remotes.synced]] as const)),
     ['mesh configuration', mesh.synced],
   ]);
   const listed = Promise.all(waiting.values()).then(() => keySets.follow(policies.values()));
@@ -82,15 +97,25 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
         endpointSlices: registry.endpointSlices(),
         workloads: registry.workloads(),
         nodes: registry.nodes(),
+        ...(remotes === undefined ? {} : { remotes: remotes.values() }),
         policies: inForce,
         jwks: keySets.documents(),
       };
     },
-    problems: () => [...registry.problems(), ...policies.problems(), ...mesh.problems()],
+    problems: () => [...registry.problems(), ...(remotes?.problems() ?? []), ...policies.problems(), ...mesh.problems()],
+    remoteClusters: () => remotes?.statuses() ?? [],
     waitingFor: () => [...waiting.keys()],
     untriedKeys: () => keySets.untried(),
     synced,
   };
+}
+
+function followRemotes(
+  { config, registryStore, env, now }: InputOptions,
+  common: Omit<RemoteClustersOptions, 'store' | 'configMap' | 'domain' | 'resync' | 'env' | 'now'>,
+): RemoteClusters | undefined {
+  const { clusterRegistries: configMap, domain, resync } = config;
+  return configMap && followRemoteClusters({ ...common, store: registryStore, configMap, domain, resync, env, now });
 }
 
 /** A key set that does not come in this time is waited for no longer: its policies start closed. */

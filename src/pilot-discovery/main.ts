@@ -34,6 +34,7 @@ import { policyFaults } from './policy-status.ts';
 import { Proxies } from './proxies.ts';
 import { Publisher } from './publisher.ts';
 import { createRestDiscovery } from './rest.ts';
+import { serveTls } from './served-tls.ts';
 import { startServers } from './servers.ts';
 import { createStatusWriter, NO_STATUS, type StatusWriter } from './status-writer.ts';
 import { createStoreProblemLog } from './store-problems.ts';
@@ -122,6 +123,8 @@ async function serveUntil(
     registryStore: stores.registry,
     configStore: stores.config,
     names: host.names,
+    env: host.env,
+    now: host.now,
     publisher,
     onPublish: (since) => {
       feedback.onPublish(since);
@@ -132,9 +135,14 @@ async function serveUntil(
     signal,
   });
   const problems = (): readonly Problem[] => [...stores.registry.problems(), ...pipeline.inputs.problems()];
-  const tls = config.tls === undefined ? undefined : await import('./tls-material.ts');
-  const tlsFiles = config.tls && (await tls?.followTlsFiles(config.tls, loggers.main, signal, () => validation?.refresh()));
-  const identify = createIdentify({ now: host.now, spiffeIdOf: tls?.spiffeIdOf });
+  const tls = await serveTls({
+    files: config.tls,
+    namespace: config.namespace,
+    logger: loggers.main,
+    signal,
+    onUse: () => validation?.refresh(),
+  });
+  const identify = createIdentify({ now: host.now, spiffeIdOf: tls.spiffeIdOf });
   const snapshot = () => publisher.snapshot;
   const admit = createAdmission({ snapshot, identify });
   const source = await sourceFor(config, publisher, metrics, loggers.main, signal);
@@ -156,6 +164,10 @@ async function serveUntil(
   };
   const countsOf = createCounter();
   let validation: Validation | undefined;
+  const refresh = (): void => {
+    metrics.snapshot(countsOf(publisher.snapshot));
+    metrics.remoteClusters(pipeline.inputs.remoteClusters().map(({ state }) => state));
+  };
   const profiler = config.profile ? await startProfiler(host.now, signal) : undefined;
   const servers = await startServers({
     config,
@@ -175,14 +187,15 @@ async function serveUntil(
         resources: (node, typeUrl) => dumpResources(source, node, typeUrl),
         push: () => publisher.resend(),
         cacheStats: rest.cacheStats,
+        remoteClusters: pipeline.inputs.remoteClusters,
       }),
       waitingFor: pipeline.inputs.waitingFor,
     }),
-    monitoring: monitoringHandler(metrics, () => metrics.snapshot(countsOf(publisher.snapshot)), [
+    monitoring: monitoringHandler(metrics, refresh, [
       (request) => scopesPage(loggers.scopes, request),
       (request) => profilePages(profiler, request),
     ]),
-    tls: tlsFiles?.value,
+    tls: tls.material,
     logger: loggers.main,
   });
   try {
@@ -193,7 +206,7 @@ async function serveUntil(
     validation = await validationFor(config, stores.config, {
       stored,
       snapshot,
-      tls: tlsFiles,
+      tls: tls.files,
       host,
       logger: loggers.main,
       signal,

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeliveryEvent } from '../delivery/ports.ts';
 import type { CacheRead } from '../delivery/rest-cache.ts';
+import type { RemoteState } from '../sources/registries/remote-cluster.ts';
 import type { SnapshotCounts } from './counts.ts';
 import { type MetricType, metricType } from './resource-types.ts';
 import type { WebhookResult } from './webhook.ts';
@@ -13,6 +14,8 @@ export interface Metrics {
   /** A push that a proxy neither took nor refused. */
   pushTimedOut(): void;
   snapshot(counts: SnapshotCounts): void;
+  /** The state of every remote cluster. */
+  remoteClusters(states: readonly RemoteState[]): void;
   jwksFetched(success: boolean): void;
   cacheRead(read: CacheRead): void;
   webhookCalled(result: WebhookResult): void;
@@ -59,6 +62,7 @@ export function createMetrics(version: string): Metrics {
   return {
     ...delivery,
     snapshot,
+    remoteClusters: remoteClusterGauge(register),
     jwksFetched: (success) => (success ? fetches.success : fetches.fail).inc(),
     cacheRead: (read) => cacheReads.inc({ result: read }),
     webhookCalled: (result) => webhookCalls.inc({ result }),
@@ -113,6 +117,20 @@ function deliveryMetrics(register: Registry): Pick<Metrics, 'observe' | 'converg
     },
     converged: (ms) => convergence.observe(ms / 1_000),
     pushTimedOut: () => pushTimeouts.inc(),
+  };
+}
+
+const REMOTE_STATES: readonly RemoteState[] = ['followed', 'lost', 'waiting'];
+
+function remoteClusterGauge(register: Registry): Metrics['remoteClusters'] {
+  const gauge = new Gauge({
+    name: 'pilot_remote_clusters',
+    help: 'clusters of --clusterRegistriesConfigMap: lost ones keep their last endpoints, waiting ones have not been read yet',
+    labelNames: ['state'],
+    registers: [register],
+  });
+  return (states) => {
+    for (const state of REMOTE_STATES) gauge.set({ state }, states.filter((each) => each === state).length);
   };
 }
 

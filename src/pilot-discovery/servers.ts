@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Server } from 'node:tls';
 import { createGrpcServer } from '../io/grpc/server.ts';
 import { createTlsServer } from '../io/grpc/tls.ts';
 import type { GrpcServer, Method } from '../io/grpc/types.ts';
@@ -30,8 +31,8 @@ export interface ServerOptions {
   readonly methods: readonly Method[];
   readonly pages: HttpHandler;
   readonly monitoring: HttpHandler;
-  /** Undefined: TLS is not served. */
-  readonly tls: (() => TlsMaterial) | undefined;
+  /** Undefined as long as TLS is not served. */
+  readonly tls: () => TlsMaterial | undefined;
   readonly logger: Logger;
 }
 
@@ -57,7 +58,7 @@ export async function startServers({ config, methods, pages, monitoring, tls, lo
       grpcPort = await listenMultiplexed(config.grpc, secured({ http2 }), HELLO_TIMEOUT);
       serving = true;
       const ports = { grpc: grpcPort.port, http: httpPort.port, monitoring: monitor.port };
-      logger.info('serving discovery', { ...ports, tls: tls !== undefined });
+      logger.info('serving discovery', { ...ports, tls: tls() !== undefined });
     },
     async close(graceMs) {
       const ports = [httpPort.close(), grpcPort?.close()];
@@ -68,17 +69,25 @@ export async function startServers({ config, methods, pages, monitoring, tls, lo
 
 /** Takes a connection through its TLS handshake to the protocol that is spoken within. */
 function securely(inner: Protocols, material: ServerOptions['tls'], logger: Logger): (socket: Socket) => void {
-  if (material === undefined) {
-    return (socket) => {
+  let server: Server | undefined;
+  const serverWith = (first: TlsMaterial): Server => {
+    // What is served once stays in force.
+    const current = (): TlsMaterial => material() ?? first;
+    const options = {
+      certificate: () => ({ keyPem: current().keyPair.keyPem.reveal(), chainPem: current().keyPair.certChainPem }),
+      clientRoots: () => current().rootsPem,
+    };
+    const take = (socket: Socket): void => handOver(socket, inner, HELLO_TIMEOUT);
+    return createTlsServer(options, HANDSHAKE_TIMEOUT, take, logger, ['h2', 'http/1.1']);
+  };
+  return (socket) => {
+    const present = material();
+    if (present === undefined) {
       logger.debug('a client speaks TLS, which is not served: there are no certificate files', { peer: socket.remoteAddress });
       socket.destroy();
-    };
-  }
-  const options = {
-    certificate: () => ({ keyPem: material().keyPair.keyPem.reveal(), chainPem: material().keyPair.certChainPem }),
-    clientRoots: () => material().rootsPem,
+      return;
+    }
+    server ??= serverWith(present);
+    server.emit('connection', socket);
   };
-  const take = (socket: Socket): void => handOver(socket, inner, HELLO_TIMEOUT);
-  const server = createTlsServer(options, HANDSHAKE_TIMEOUT, take, logger, ['h2', 'http/1.1']);
-  return (socket) => void server.emit('connection', socket);
 }

@@ -1,11 +1,11 @@
 /** What the files of TLS say, and whom certificates name. Loaded only where TLS is served: reading X.509 takes 12 MB. */
-import { type FollowedFiles, followFiles } from '../io/file/follow-files.ts';
+import { awaitFiles, type FollowedFiles, type FollowOptions, followFiles } from '../io/file/follow-files.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { caProblems, parseCertificateChain, spiffeIdOf } from '../io/x509/chain.ts';
 import { parseKeyPair, type ServerKeyPair } from '../io/x509/key-pair-files.ts';
 import type { Parsed, Problem } from '../lib/errors.ts';
 import { formatSpiffeId } from '../lib/spiffe.ts';
-import type { TlsFiles } from './tls-files.ts';
+import type { ServedTlsOptions } from './served-tls.ts';
 
 export { spiffeIdOf };
 
@@ -17,26 +17,31 @@ export interface TlsMaterial {
 /** Name of pilot-discovery's service account: proxies accept nobody else. */
 const SERVICE_ACCOUNT = 'mesh-pilot-service-account';
 
-/** Follows the files; bad ones at start are a MeshError `invalid`, and later the last good ones stay in force. `onUse` runs when new ones are. */
-export function followTlsFiles(
-  files: TlsFiles,
-  logger: Logger,
-  signal: AbortSignal,
-  onUse: () => void = () => {},
-): Promise<FollowedFiles<TlsMaterial>> {
+/** Follows the files; bad ones at start are a MeshError `invalid`, and later the last good ones stay in force. */
+export function followTlsFiles(options: ServedTlsOptions): Promise<FollowedFiles<TlsMaterial>> {
+  return followFiles(following(options, 'certificates read again'));
+}
+
+/** The same, where bad ones at start are logged and waited on. */
+export function awaitTlsFiles(options: ServedTlsOptions): FollowedFiles<TlsMaterial | undefined> {
+  return awaitFiles(following(options, 'certificates read; TLS is served with them'));
+}
+
+function following({ files, namespace, logger, signal, onUse }: ServedTlsOptions, news: string): FollowOptions<TlsMaterial> {
   const { certFile, keyFile, caFile } = files;
   const parse = ([cert = '', key = '', roots = '']: readonly string[]): Parsed<TlsMaterial> => {
     const keyPair = parseKeyPair(cert, key, files);
     const problems = [...(keyPair.ok ? [] : keyPair.problems), ...rootProblems(roots, caFile)];
     if (!keyPair.ok || problems.length > 0) return { ok: false, problems };
-    warnOfStrangers(keyPair.value, certFile, logger);
+    warnOfStrangers(keyPair.value, namespace, certFile, logger);
     return { ok: true, value: { keyPair: keyPair.value, rootsPem: roots } };
   };
+  const paths = [certFile, keyFile, caFile];
   const onChange = (): void => {
-    logger.info('certificates read again', { files: [certFile, keyFile, caFile].join(', ') });
+    logger.info(news, { files: paths.join(', ') });
     onUse();
   };
-  return followFiles({ paths: [certFile, keyFile, caFile], title: 'TLS certificate', parse, onChange, logger, signal });
+  return { paths, title: 'TLS certificate', parse, onChange, logger, signal };
 }
 
 function rootProblems(pem: string, file: string): readonly Problem[] {
@@ -47,12 +52,12 @@ function rootProblems(pem: string, file: string): readonly Problem[] {
 }
 
 /** Proxies would refuse a server of another name: better said here than in a thousand of their logs. */
-function warnOfStrangers({ leaf }: ServerKeyPair, file: string, logger: Logger): void {
+function warnOfStrangers({ leaf }: ServerKeyPair, namespace: string, file: string, logger: Logger): void {
   const identity = spiffeIdOf(leaf);
-  if (identity.ok && identity.value.serviceAccount === SERVICE_ACCOUNT) return;
+  if (identity.ok && identity.value.namespace === namespace && identity.value.serviceAccount === SERVICE_ACCOUNT) return;
   logger.warn('proxies will not accept this certificate: it must name the service account that pilot-discovery runs as', {
     file,
-    needed: `spiffe://<trust domain>/ns/mesh-system/sa/${SERVICE_ACCOUNT}`,
+    needed: `spiffe://<trust domain>/ns/${namespace}/sa/${SERVICE_ACCOUNT}`,
     found: identity.ok ? formatSpiffeId(identity.value) : identity.problems[0]?.message,
   });
 }

@@ -21,7 +21,12 @@ export class DiscoveryProcess {
   readonly #output = new PassThrough();
   #log = '';
 
-  private constructor(ports: DiscoveryPorts, options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>>) {
+  private constructor(
+    ports: DiscoveryPorts,
+    options: Readonly<Record<string, unknown>>,
+    env: Readonly<Record<string, string>>,
+    otherDefaults: Readonly<Record<string, unknown>>,
+  ) {
     this.ports = ports;
     this.#output.on('data', (chunk: Buffer) => {
       this.#log += chunk.toString();
@@ -37,19 +42,24 @@ export class DiscoveryProcess {
       now: () => new Date(),
     };
     const listening = { grpcAddr: `127.0.0.1:${ports.grpc}`, port: ports.http, monitoringPort: ports.monitoring };
-    const invocation = { options: { ...defaults, ...listening, ...options }, given: new Set(Object.keys(options)), args: [] };
+    const invocation = {
+      options: { ...defaults, ...otherDefaults, ...listening, ...options },
+      given: new Set(Object.keys(options)),
+      args: [],
+    };
     this.exit = run(invocation as unknown as Parameters<typeof run>[0], host);
     this.exit.catch(() => {});
   }
 
-  /** Resolves when it serves; rejects with what `run` rejects with. */
+  /** Resolves when it serves; rejects with what `run` rejects with. `otherDefaults`: of flags that nobody gives. */
   static async start(
     options: Readonly<Record<string, unknown>>,
     given?: DiscoveryPorts,
     env: Readonly<Record<string, string>> = {},
+    otherDefaults: Readonly<Record<string, unknown>> = {},
   ): Promise<DiscoveryProcess> {
     const ports = given ?? { grpc: await freePort(), http: await freePort(), monitoring: await freePort() };
-    const discovery = new DiscoveryProcess(ports, options, env);
+    const discovery = new DiscoveryProcess(ports, options, env, otherDefaults);
     await Promise.race([discovery.logged('serving discovery'), discovery.exit]);
     return discovery;
   }

@@ -250,6 +250,33 @@ describe('pilot-discovery over TLS', function () {
     expect((await connect(process.ports.grpc, own).ended).code).to.equal(status.UNAVAILABLE);
   });
 
+  it('serves TLS from when the default files appear, be they half-written first', async () => {
+    const { orchconfig, ...files } = flags();
+    const whole = await root.identity({ type: 'uri', value: SERVER }, { type: 'ip', value: '127.0.0.1' });
+    rmSync(join(dir, 'certs'), { recursive: true });
+    manifest(join(dir, 'certs'), 'README');
+    manifest(orchconfig, 'mesh.yaml', pod('web'));
+    discovery = await DiscoveryProcess.start({ orchconfig }, undefined, {}, files);
+    const own = await as(idOf('foo', 'web'));
+    expect((await connect(discovery.ports.grpc, own).ended).code).to.equal(status.UNAVAILABLE);
+    writeFileSync(file('root.pem'), root.pem);
+    writeFileSync(file('key.pem'), whole.keyPem);
+    writeFileSync(file('cert.pem'), whole.chainPem.slice(0, 100));
+    await discovery.logged('TLS certificate refused; still waiting for a good one');
+    writeFileSync(file('cert.pem'), whole.chainPem);
+    await discovery.logged('TLS is served with them');
+    expect((await connect(discovery.ports.grpc, own).next()).typeUrl).to.equal(CLUSTER);
+    rmSync(file('key.pem'));
+    await discovery.logged('the last good one stays in force');
+    expect((await connect(discovery.ports.grpc, own).next()).typeUrl).to.equal(CLUSTER);
+  });
+
+  it('expects its own name to be of the namespace that it is told', async () => {
+    manifest(join(dir, 'config'), 'mesh.yaml', pod('web'));
+    discovery = await DiscoveryProcess.start({ ...flags(), namespace: 'control' });
+    expect(discovery.log).to.include('spiffe://<trust domain>/ns/control/sa/mesh-pilot-service-account');
+  });
+
   it('warns of a certificate that no proxy accepts', async () => {
     const { keyPem, chainPem } = await root.identity({ type: 'dns', value: 'mesh-pilot' });
     writeFileSync(file('cert.pem'), chainPem);

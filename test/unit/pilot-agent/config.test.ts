@@ -50,6 +50,27 @@ describe('configuration of the sidecar', () => {
     expect(resolve({}).discovery.serverId).to.equal(undefined);
   });
 
+  it('expects pilot-discovery in the namespace that its address names', () => {
+    const namespace = (host: string) =>
+      resolve({ controlPlaneAuthPolicy: 'MUTUAL_TLS', discoveryAddress: `${host}:15007` }).discovery.serverId?.split('/')[4];
+    const hosts = [
+      'mesh-pilot',
+      '10.1.2.3',
+      '[::1]',
+      'mesh-pilot.control',
+      'mesh-pilot.control.svc.cluster.local',
+      'a.b.example.com',
+    ];
+    expect(hosts.map(namespace)).to.deep.equal([
+      'mesh-system',
+      'mesh-system',
+      'mesh-system',
+      'control',
+      'control',
+      'mesh-system',
+    ]);
+  });
+
   it('asks no certificate authority when the certificates are files', () => {
     expect(resolve({ certificatesPath: '/etc/certs', caAddress: '' }).certificates).to.deep.equal({
       kind: 'files',
