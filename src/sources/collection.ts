@@ -17,6 +17,8 @@ export interface CollectionOptions<T> {
   readonly store: ObjectStore;
   readonly kind: ResourceKind;
   readonly namespace?: string;
+  /** Saves others being sent; the parser may see them all the same. */
+  readonly fieldSelector?: string;
   readonly parse: (object: KubeObject) => Parsed<T>;
   /** Runs after every change of a value. */
   readonly onChange: () => void;
@@ -87,8 +89,12 @@ export function followKind<T>(options: CollectionOptions<T>): Collection<T> {
   }
 
   async function follow(): Promise<void> {
-    const watchOptions = options.namespace === undefined ? { signal } : { signal, namespace: options.namespace };
-    for await (const event of store.watch(kind, watchOptions)) {
+    const { namespace, fieldSelector } = options;
+    const scope = {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+    for await (const event of store.watch(kind, { ...scope, signal })) {
       if (applyEvent(event)) changed();
       if (event.type === 'listed') markSynced();
     }

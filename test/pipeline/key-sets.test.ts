@@ -2,6 +2,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { seconds } from '../../src/lib/duration.ts';
 import { namesFor } from '../../src/lib/names.ts';
 import { kindsFor } from '../../src/model/kinds.ts';
 import type { KubeObject } from '../../src/model/object.ts';
@@ -40,7 +41,16 @@ describe('key sets of new policies', () => {
       nextPublished = Promise.withResolvers();
     });
     const pipeline = await createPipeline({
-      config: { namespace: 'mesh-system', appNamespace: undefined, meshConfigFile: undefined, domain: 'cluster.local' },
+      config: {
+        namespace: 'mesh-system',
+        appNamespace: undefined,
+        meshConfigFile: undefined,
+        domain: 'cluster.local',
+        clusterRegistries: undefined,
+        resync: seconds(60),
+      },
+      env: {},
+      now: () => new Date(),
       registryStore: store,
       configStore: store,
       names,

@@ -8,6 +8,7 @@ import type { Access } from './access.ts';
 import { createKubernetesClient, type KubernetesClient } from './client.ts';
 import { inClusterAccess } from './in-cluster.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
+import { parseRemoteKubeconfig } from './remote-access.ts';
 
 export interface OpenClientDeps {
   /** The flag that the path was given with, for messages. */
@@ -25,6 +26,14 @@ export function openKubeconfig(path: string, deps: OpenClientDeps): KubernetesCl
     throw new MeshError('usage', `${deps.flag}: ${path} cannot be read: ${MeshError.from(error).message}`, error);
   }
   return open(parseKubeconfig(text, dirname(path)), `${path} is no usable kubeconfig`, deps);
+}
+
+/**
+ * A client as the text of a kubeconfig says that came from elsewhere; `deps.flag` says where from. Throws MeshError `usage` with every
+ * problem, for one that names files or programs of this machine too.
+ */
+export function openRemoteKubeconfig(text: string, deps: OpenClientDeps): KubernetesClient {
+  return open(parseRemoteKubeconfig(text), 'no usable kubeconfig', deps);
 }
 
 /** A client as the pod's own files say. Throws MeshError `usage` when they are not there. */

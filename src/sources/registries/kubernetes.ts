@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../io/log/logger.ts';
 import { type Duration, seconds } from '../../lib/duration.ts';
-import type { Problem } from '../../lib/errors.ts';
+import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
 import type { EndpointSlice } from '../../model/endpoint-slice.ts';
 import { kindsFor } from '../../model/kinds.ts';
@@ -32,6 +32,8 @@ export interface KubernetesRegistryOptions {
   readonly store: ObjectStore;
   /** Only this namespace; absent: all. */
   readonly namespace?: string;
+  /** Name of the remote cluster that the store is of; absent: our own. */
+  readonly cluster?: string;
   /** DNS suffix of service host names. */
   readonly domain: string;
   readonly names: Names;
@@ -44,10 +46,21 @@ export interface KubernetesRegistryOptions {
 const NODE_PATIENCE: Duration = seconds(5);
 
 export function followKubernetes(options: KubernetesRegistryOptions): Registry {
-  const { domain, names, namespace, ...everywhere } = options;
+  const { domain, names, namespace, cluster, ...everywhere } = options;
   const kinds = kindsFor(names);
-  const services = followKind({ ...options, kind: kinds.service, parse: (object) => parseService(object, { domain }) });
-  const slices = followKind({ ...options, kind: kinds.endpointSlice, parse: parseEndpointSlice });
+  // The selectors of another cluster would choose among our own pods.
+  const withoutSelector = (value: Service): Service => (cluster === undefined ? value : { ...value, selector: undefined });
+  const withCluster = (value: EndpointSlice): EndpointSlice => (cluster === undefined ? value : { ...value, cluster });
+  const services = followKind({
+    ...options,
+    kind: kinds.service,
+    parse: (object) => mapped(parseService(object, { domain }), withoutSelector),
+  });
+  const slices = followKind({
+    ...options,
+    kind: kinds.endpointSlice,
+    parse: (object) => mapped(parseEndpointSlice(object), withCluster),
+  });
   const workloads = followKind({ ...options, kind: kinds.pod, parse: (object) => parseWorkload(object, names) });
   const nodes = namespace === undefined ? followKind({ ...everywhere, kind: kinds.node, parse: parseNode }) : undefined;
   const needed = [services, slices, workloads];
@@ -60,6 +73,10 @@ export function followKubernetes(options: KubernetesRegistryOptions): Registry {
     problems: () => [...needed, ...(nodes === undefined ? [] : [nodes])].flatMap((collection) => collection.problems()),
     synced: Promise.all([...listed, soon(nodes?.synced, options.signal)]).then(() => undefined),
   };
+}
+
+function mapped<T>(parsed: Parsed<T>, change: (value: T) => T): Parsed<T> {
+  return parsed.ok ? { ok: true, value: change(parsed.value) } : parsed;
 }
 
 /** Resolves when a promise does, or after a while. */

@@ -45,13 +45,13 @@ export function openStore(path: string, deps: OpenStoreDeps): OpenedStore {
   const target = parseTarget(path);
   if (target.path === '') {
     if (target.type === 'directory' || !isInCluster(deps.env)) throw withoutPath(target.type, deps);
-    return kubernetesStore(openInCluster(deps), deps);
+    return openKubernetesStore(openInCluster(deps), deps);
   }
   const root = resolve(deps.cwd, target.path);
   const isDirectory = isDirectoryAt(root, deps.flag);
   if (target.type === 'kubernetes' && isDirectory) throw usage(`${deps.flag}: ${root} is a directory, not a kubeconfig`);
   if (target.type === 'directory' && !isDirectory) throw usage(`${deps.flag}: ${root} is not a directory`);
-  return isDirectory ? directoryStore(root, deps) : kubernetesStore(openKubeconfig(root, deps), deps);
+  return isDirectory ? directoryStore(root, deps) : openKubernetesStore(openKubeconfig(root, deps), deps);
 }
 
 function directoryStore(root: string, deps: OpenStoreDeps): OpenedStore {
@@ -59,7 +59,11 @@ function directoryStore(root: string, deps: OpenStoreDeps): OpenedStore {
   return new DirectoryStore({ validate: validateBy(deps.kinds), ...options, root });
 }
 
-function kubernetesStore(client: KubernetesClient, { kinds, validate, resync, onProblem }: OpenStoreDeps): OpenedStore {
+/** A store on an API server that a client leads to, which is closed with it. */
+export function openKubernetesStore(
+  client: KubernetesClient,
+  { kinds, validate, resync, onProblem }: Pick<OpenStoreDeps, 'kinds' | 'validate' | 'resync' | 'onProblem'>,
+): OpenedStore {
   return new KubernetesStore({
     client,
     kinds,
