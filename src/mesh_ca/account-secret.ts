@@ -82,6 +82,8 @@ export interface Expected {
   readonly dnsNames: readonly string[];
   readonly rootPem: string;
   readonly roots: readonly X509Certificate[];
+  /** No certificate that is issued now lives longer. */
+  readonly latestEnd: Date;
   readonly grace: GracePeriod;
   readonly now: Date;
 }
@@ -104,7 +106,7 @@ export function assess(stored: StoredIdentity, expected: Expected): Verdict {
 }
 
 function checkCertificate({ chainPem, keyFits }: StoredIdentity, expected: Expected): Exclude<Verdict, { type: 'refresh' }> {
-  const { roots, grace, now } = expected;
+  const { roots, grace, now, latestEnd } = expected;
   const chain = parseCertificateChain(chainPem);
   if (!chain.ok) return reissue(`${CHAIN}: ${chain.problems.map(formatProblem).join('; ')}`);
   const [leaf, ...intermediates] = chain.value;
@@ -114,6 +116,8 @@ function checkCertificate({ chainPem, keyFits }: StoredIdentity, expected: Expec
   const problem = broken?.message ?? nameProblem(leaf, expected);
   if (problem !== undefined) return reissue(problem);
   const { validFromDate: notBefore, validToDate: notAfter } = leaf;
+  // A new one would end just as early; soon a successor of the root will sign.
+  if (notAfter >= latestEnd) return { type: 'good', until: notAfter };
   const remaining = untilRotation({ notBefore, notAfter }, grace, now);
   if (remaining < 0) return reissue(`its grace period has begun, it expires at ${notAfter.toISOString()}`);
   return { type: 'good', until: new Date(now.getTime() + remaining) };

@@ -207,14 +207,23 @@ class Keeper implements SecretKeeper {
 
   #verdict(stored: StoredIdentity, account: AccountRef, identity: SpiffeId): Verdict {
     const { authority, grace, now } = this.#options;
-    const { roots, pems } = authority.current();
+    const { roots, pems, validity } = authority.current();
     const dnsNames = this.#options.dnsNames(account);
     const circumstances = [identity.trustDomain, account.uid, ...dnsNames].join(' ');
     const good = this.#good.get(stored);
     if (good !== undefined && good.rootPem === pems.roots && good.circumstances === circumstances && now() < good.until) {
       return { type: 'good', until: good.until };
     }
-    const expected = { identity, ownerUid: account.uid, dnsNames, rootPem: pems.roots, roots, grace, now: now() };
+    const expected = {
+      identity,
+      ownerUid: account.uid,
+      dnsNames,
+      rootPem: pems.roots,
+      roots,
+      grace,
+      now: now(),
+      latestEnd: validity.notAfter,
+    };
     const verdict = assess(stored, expected);
     if (verdict.type === 'good') this.#good.set(stored, { rootPem: pems.roots, circumstances, until: verdict.until });
     return verdict;

@@ -1,6 +1,7 @@
 /** Runs components on a cluster as the service accounts that the printed manifests give them, with just their rights. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MeshError } from '../../src/lib/errors.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import type { TestCluster } from './cluster.ts';
 
@@ -58,6 +59,26 @@ export function readSecret(cluster: TestCluster, namespace: string, name: string
   const data = (object['data'] ?? {}) as Readonly<Record<string, string>>;
   const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
   return { object, resourceVersion: object.metadata.resourceVersion ?? '', text };
+}
+
+/** The entries of a Secret or ConfigMap, decoded, without a process of kubectl; undefined where there is none. */
+export async function readEntries(
+  { client }: TestCluster,
+  plural: 'secrets' | 'configmaps',
+  namespace: string,
+  name: string,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const path = `/api/v1/namespaces/${namespace}/${plural}/${name}`;
+  try {
+    const { data = {} } = (await client.request({ method: 'GET', path, what: `get ${name}` })) as {
+      data?: Record<string, string>;
+    };
+    const decode = (text: string): string => (plural === 'secrets' ? Buffer.from(text, 'base64').toString() : text);
+    return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, decode(text)]));
+  } catch (thrown) {
+    if (MeshError.from(thrown).code === 'not_found') return undefined;
+    throw thrown;
+  }
 }
 
 /** Resolves when something is so, with what it is; the time limit of the test bounds it. */

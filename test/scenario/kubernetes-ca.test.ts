@@ -1,14 +1,18 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
 import { createCsr } from '../../src/io/x509/csr.ts';
-import { generateKeyPair } from '../../src/io/x509/key.ts';
+import { generateKeyPair, privateKeyPem } from '../../src/io/x509/key.ts';
+import { seconds } from '../../src/lib/duration.ts';
 import { MeshError } from '../../src/lib/errors.ts';
 import { namesFor } from '../../src/lib/names.ts';
 import { authorityObjects } from '../../src/meshctl/install/authority.ts';
 import { CaProcess, createCertificate } from '../harness/ca-process.ts';
 import { openssl } from '../harness/certificates.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
-import { eventually, kubeconfigOf, readSecret, type Stored, tokenOf } from '../harness/cluster-account.ts';
+import { eventually, kubeconfigOf, readEntries, readSecret, type Stored, tokenOf } from '../harness/cluster-account.ts';
 
 const SYSTEM = 'ca-system';
 const NS = 'ca-apps';
@@ -224,4 +228,148 @@ describe('mesh_ca on a real API server', function () {
       await eventually(() => ask(ca, tokenOf(cluster, web, ['mesh-ca'])).catch(() => undefined));
     });
   });
+
+  describe('with replicas', () => {
+    const deleteSecret = (): string => cluster.kubectl(['delete', 'secret', 'mesh.default', '-n', NS]);
+
+    it('has one root, made by the one that leads, and below which all sign', async () => {
+      cluster.kubectl(['delete', 'secret', 'mesh-ca-secret', '-n', SYSTEM, '--ignore-not-found']);
+      const replicas = await Promise.all([start(), start()]);
+      expect(replicas.filter(({ log }) => log.includes('root certificate made'))).to.have.length(1);
+      const token = tokenOf(cluster, { namespace: NS, name: 'default' }, ['mesh-ca']);
+      const csr = (await createCsr(await generateKeyPair('ec-p256'))).pem;
+      const tls = { rootPem: rootSecret()?.text('ca-cert.pem') ?? '', serverName: 'mesh-citadel' };
+      const chains = await Promise.all(replicas.map(({ port }) => createCertificate({ port, csr, token, tls })));
+      expect(new Set(chains.map((chain) => chain.at(-1))).size).to.equal(1);
+    });
+
+    it('leaves writing to one of them, and goes on with another when that one stops', async () => {
+      const first = await start();
+      await first.logged('this replica leads');
+      const second = await start();
+      const before = await secretOf('default');
+      deleteSecret();
+      await changed('default', before);
+      expect(second.log).not.to.match(/this replica leads|secret of a service account issued/);
+      await stop(first);
+      await second.logged('this replica leads');
+      const left = await secretOf('default');
+      deleteSecret();
+      await changed('default', left);
+      expect(second.log).to.contain('secret of a service account issued');
+    });
+
+    it('writes nothing once another one holds the lease', async () => {
+      const ca = await start();
+      await ca.logged('this replica leads');
+      const before = await secretOf('default');
+      const lease = { spec: { holderIdentity: 'somebody', leaseDurationSeconds: 6 } };
+      cluster.kubectl(['patch', 'lease', 'mesh-citadel', '-n', SYSTEM, '--type=merge', '-p', JSON.stringify(lease)]);
+      await ca.logged('this replica leads no longer');
+      deleteSecret();
+      await changed('default', before);
+      const told = ['this replica leads no longer', 'this replica leads:', 'secret of a service account issued'];
+      // In this order, each after the one before; the last comes a moment after the Secret.
+      await eventually(() => {
+        const [lost = 0, led = 0, issued = 0] = told.map((text) => ca.log.lastIndexOf(text));
+        return lost < led && led < issued ? true : undefined;
+      });
+    });
+  });
+
+  describe('near the end of its root', () => {
+    it('exchanges the root while workloads on both sides go on verifying each other', async function () {
+      this.timeout(240_000);
+      cluster.kubectl(['delete', 'secret', 'mesh-ca-secret', '-n', SYSTEM, '--ignore-not-found']);
+      for (const name of ['left', 'right', 'agent']) cluster.kubectl(['create', 'serviceaccount', name, '-n', NS]);
+      const ca = await start({
+        'self-signed-ca-cert-ttl': seconds(40),
+        'workload-cert-ttl': seconds(30),
+        'workload-cert-grace-period-ratio': 0.15,
+        'workload-cert-min-grace-period': seconds(0),
+      });
+      const oldRoot = rootSecret()?.text('ca-cert.pem') ?? '';
+      const token = tokenOf(cluster, { namespace: NS, name: 'agent' }, ['mesh-ca']);
+      const published = async (): Promise<string> =>
+        (await eventually(() => readEntries(cluster, 'configmaps', NS, 'mesh-ca-root-cert')))['root-cert.pem'] ?? '';
+      const ofSecret = (account: string) => async (): Promise<Credentials> => {
+        const entries = await eventually(() => readEntries(cluster, 'secrets', NS, `mesh.${account}`));
+        return { key: entries['key.pem'] ?? '', chain: entries['cert-chain.pem'] ?? '', roots: entries['root-cert.pem'] ?? '' };
+      };
+      const ofAgent = async (): Promise<Credentials> => {
+        const roots = await published();
+        const pair = await generateKeyPair('ec-p256');
+        const tls = { rootPem: roots, serverName: 'mesh-citadel' };
+        const chain = await createCertificate({ port: ca.port, csr: (await createCsr(pair)).pem, token, tls });
+        return { key: privateKeyPem(pair.privateKey).reveal(), chain: chain.slice(0, -1).join(''), roots };
+      };
+      await eventually(async () => ((await ofSecret('right')()).roots === oldRoot ? true : undefined));
+      // Each takes its files over at its own pace, as kubelets and agents do.
+      const workloads = [workload(500, ofSecret('left')), workload(4_000, ofSecret('right')), workload(3_000, ofAgent)];
+      const seen = new Set<string>();
+      const isOver = (): boolean => workloads.every(({ now }) => now !== undefined && !now.roots.includes(oldRoot.trim()));
+      while (!isOver()) {
+        for (const each of workloads) await each.refresh();
+        for (const server of workloads) {
+          for (const client of workloads) if (server !== client) await handshake(server.now, client.now);
+        }
+        seen.add(workloads.map(({ now }) => (isBelow(now, oldRoot) ? 'old' : 'new')).join(' '));
+      }
+      expect(seen, 'all are below the old root, then some, then none').to.include('old old old').and.to.include('new new new');
+      expect(seen.size).to.be.greaterThan(2);
+      expect(ca.log).not.to.contain('ends soon, so its successor signs though');
+    });
+  });
 });
+
+interface Credentials {
+  readonly key: string;
+  readonly chain: string;
+  readonly roots: string;
+}
+
+interface Workload {
+  now: Credentials | undefined;
+  refresh(): Promise<void>;
+}
+
+/** Loads what it has anew when it is older than that. */
+function workload(every: number, load: () => Promise<Credentials>): Workload {
+  let loaded = 0;
+  return {
+    now: undefined,
+    async refresh() {
+      if (this.now !== undefined && performance.now() - loaded < every) return;
+      this.now = await load();
+      loaded = performance.now();
+    },
+  };
+}
+
+function isBelow(credentials: Credentials | undefined, root: string): boolean {
+  return new X509Certificate(credentials?.chain ?? '').verify(new X509Certificate(root).publicKey);
+}
+
+/** Resolves when both have verified each other. */
+async function handshake(server: Credentials | undefined, client: Credentials | undefined): Promise<void> {
+  if (server === undefined || client === undefined) throw new Error('a workload has no credentials');
+  const optionsOf = ({ key, chain, roots }: Credentials) => ({ key, cert: chain, ca: roots });
+  const listener = createServer({ ...optionsOf(server), requestCert: true, rejectUnauthorized: true });
+  const accepted = new Promise<void>((resolve, reject) => {
+    listener.once('secureConnection', (socket) => {
+      socket.end();
+      resolve();
+    });
+    listener.once('tlsClientError', reject);
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  const socket = connect({ ...optionsOf(client), port, host: '127.0.0.1', checkServerIdentity: () => undefined });
+  try {
+    await Promise.all([accepted, once(socket, 'secureConnect')]);
+  } finally {
+    socket.destroy();
+    listener.close();
+  }
+}
