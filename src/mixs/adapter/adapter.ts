@@ -1,5 +1,11 @@
 import type { Logger } from '../../io/log/logger.ts';
-import type { Instances, KubernetesOutput } from '../../rules/template/instances.ts';
+import type {
+  BuiltInstance,
+  CheckTemplate,
+  Instances,
+  KubernetesOutput,
+  ReportTemplate,
+} from '../../rules/template/instances.ts';
 
 /**
  * Opens what a handler needs. Must not wait for a backend: one that is down at start is met again at requests. Handlers of unchanged
@@ -32,18 +38,10 @@ export interface WorkloadIndex {
 
 /** A running handler. Methods are there for the templates its adapter names. Whatever they throw or take too long for is the dispatcher's to bound. */
 export interface Handler {
-  check?<Name extends CheckTemplate>(
-    template: Name,
-    instance: Instances[Name],
-    call: HandlerCall,
-  ): CheckResult | Promise<CheckResult>;
+  check?(instance: BuiltInstance<CheckTemplate>, call: HandlerCall): CheckResult | Promise<CheckResult>;
   quota?(instance: Instances['quota'], request: QuotaRequest, call: HandlerCall): QuotaResult | Promise<QuotaResult>;
-  /** Instances of one template, of one or several requests. Bounded: what a backend does not take is dropped and counted, never awaited without end. */
-  report?<Name extends ReportTemplate>(
-    template: Name,
-    instances: readonly Instances[Name][],
-    call: HandlerCall,
-  ): void | Promise<void>;
+  /** Instances of one or several requests. Bounded: what a backend does not take is dropped and counted, never awaited without end. */
+  report?(instances: readonly BuiltInstance<ReportTemplate>[], call: HandlerCall): void | Promise<void>;
   attributes?(instance: Instances['kubernetes']): {
     readonly source: KubernetesOutput | undefined;
     readonly destination: KubernetesOutput | undefined;
@@ -51,9 +49,6 @@ export interface Handler {
   /** Flushes what waits, for as long as the signal allows. */
   close(signal: AbortSignal): Promise<void>;
 }
-
-export type CheckTemplate = 'apikey' | 'authorization' | 'checknothing' | 'listentry';
-export type ReportTemplate = 'edge' | 'logentry' | 'metric' | 'reportnothing' | 'tracespan';
 
 export interface HandlerCall {
   /** Aborted at the request's deadline or when it is cancelled. */

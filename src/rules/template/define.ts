@@ -1,5 +1,5 @@
 import { type CompiledFields, compileFields, type Fields, schemaOf, type ValuesOf } from './fields.ts';
-import type { Instances } from './instances.ts';
+import type { BuiltInstance, Instances } from './instances.ts';
 import type { Template, TemplateName, Variety } from './template.ts';
 
 /** A template from the fields of its spec. `build` makes the instance of what a request made of them. */
@@ -28,7 +28,9 @@ export function defineTemplate<Name extends TemplateName, F extends Fields>(defi
           types,
           build: (bag) => {
             const result = evaluate(bag);
-            return result.ok ? build(name, result.values) : { missing: result.missing };
+            if (!result.ok) return { missing: result.missing };
+            // `build` makes the values of this very template.
+            return { template, values: build(name, result.values) } as BuiltInstance<Name>;
           },
         },
       };

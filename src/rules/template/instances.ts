@@ -108,3 +108,11 @@ export interface KubernetesOutput {
   readonly workloadNamespace?: string | undefined;
   readonly containerName?: string | undefined;
 }
+
+/** An instance with the template that it is of. */
+export type BuiltInstance<Name extends keyof Instances = keyof Instances> = {
+  readonly [T in Name]: { readonly template: T; readonly values: Instances[T] };
+}[Name];
+
+export type CheckTemplate = 'apikey' | 'authorization' | 'checknothing' | 'listentry';
+export type ReportTemplate = 'edge' | 'logentry' | 'metric' | 'reportnothing' | 'tracespan';

@@ -83,7 +83,7 @@ export const kubernetes: Template<'kubernetes'> = {
         types: {},
         build: (bag) => {
           const result = evaluate(bag);
-          return result.ok ? { name, ...result.values } : { missing: result.missing };
+          return result.ok ? { template: 'kubernetes', values: { name, ...result.values } } : { missing: result.missing };
         },
         bind: (source, destination) => bind(bindings.value, source, destination),
       },

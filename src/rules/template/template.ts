@@ -2,7 +2,7 @@ import type { Parsed } from '../../lib/errors.ts';
 import type { AttributeBag } from '../attribute/bag.ts';
 import type { Value, ValueType } from '../attribute/value.ts';
 import type { CompileExpression } from '../expression/types.ts';
-import type { Instances, KubernetesOutput } from './instances.ts';
+import type { BuiltInstance, Instances, KubernetesOutput } from './instances.ts';
 
 export type TemplateName = keyof Instances;
 
@@ -28,7 +28,7 @@ export interface CompiledInstance<Name extends TemplateName = TemplateName> {
   /** What a handler may check when it is configured: types of dimensions, of the value ... */
   readonly types: Readonly<Record<string, ValueType>>;
   /** `undefined` where a required part is absent in this request: `missing` tells which. */
-  build(bag: AttributeBag): Instances[Name] | { readonly missing: string };
+  build(bag: AttributeBag): BuiltInstance<Name> | { readonly missing: string };
   /** Of the `kubernetes` template: the attributes that are made of what a handler found. */
   readonly bind?: (source: KubernetesOutput | undefined, destination: KubernetesOutput | undefined) => ReadonlyMap<string, Value>;
 }

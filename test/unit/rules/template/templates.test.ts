@@ -3,6 +3,7 @@ import { bagFrom } from '../../../../src/rules/attribute/bags.ts';
 import { vocabularyWith } from '../../../../src/rules/attribute/standard-vocabulary.ts';
 import type { Value } from '../../../../src/rules/attribute/value.ts';
 import { expressionCompiler } from '../../../../src/rules/expression/compile.ts';
+import type { BuiltInstance } from '../../../../src/rules/template/instances.ts';
 import type { CompiledInstance, TemplateName } from '../../../../src/rules/template/template.ts';
 import { TEMPLATES } from '../../../../src/rules/template/templates.ts';
 
@@ -21,6 +22,8 @@ function problems(template: TemplateName, spec: unknown): readonly string[] {
 
 const bag = (values: Readonly<Record<string, Value>>) => bagFrom(new Map(Object.entries(values)));
 
+const valuesOf = (built: BuiltInstance | { readonly missing: string }): unknown => ('missing' in built ? built : built.values);
+
 describe('a template', () => {
   it('makes the observation of a metric', () => {
     const metric = compiled('metric', {
@@ -29,7 +32,7 @@ describe('a template', () => {
       monitoredResourceType: '"UNSPECIFIED"',
     });
     expect(metric.types).to.deep.equal({ value: 'INT64', 'dimensions.source': 'STRING', 'dimensions.code': 'INT64' });
-    expect(metric.build(bag({ 'response.code': 200n }))).to.deep.equal({
+    expect(valuesOf(metric.build(bag({ 'response.code': 200n })))).to.deep.equal({
       name: 'x.metric.foo',
       value: { type: 'INT64', value: 0n },
       dimensions: { source: { type: 'STRING', value: 'unknown' }, code: { type: 'INT64', value: 200n } },
@@ -40,7 +43,11 @@ describe('a template', () => {
 
   it('leaves out a dimension without a value, and tells what is required and absent', () => {
     const entry = compiled('logentry', { timestamp: 'request.time', variables: { user: 'source.user' } });
-    expect(entry.build(bag({ 'request.time': 5n }))).to.deep.include({ variables: {}, severity: 'default', timestamp: 5n });
+    expect(valuesOf(entry.build(bag({ 'request.time': 5n })))).to.deep.include({
+      variables: {},
+      severity: 'default',
+      timestamp: 5n,
+    });
     expect(entry.build(bag({}))).to.deep.equal({ missing: 'timestamp' });
   });
 
@@ -49,7 +56,7 @@ describe('a template', () => {
       subject: { user: 'source.principal', properties: { ns: 'source.namespace' } },
       action: { method: 'request.method' },
     });
-    expect(instance.build(bag({ 'source.principal': 'a', 'request.method': 'GET' }))).to.deep.equal({
+    expect(valuesOf(instance.build(bag({ 'source.principal': 'a', 'request.method': 'GET' })))).to.deep.equal({
       name: 'x.authorization.foo',
       subject: { user: 'a', groups: undefined, properties: {} },
       action: { namespace: undefined, service: undefined, method: 'GET', path: undefined, properties: {} },

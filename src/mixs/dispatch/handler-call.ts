@@ -1,0 +1,91 @@
+import { seconds } from '../../lib/duration.ts';
+import { MeshError } from '../../lib/errors.ts';
+import { RPC_CODES } from '../../rules/adapter/status-code.ts';
+import type { HandlerCall, Status } from '../adapter/adapter.ts';
+
+/** A handler that has not answered by then has failed. */
+export const HANDLER_LIMIT = seconds(5);
+
+/** What is told of each call of a handler, for metrics. */
+export interface DispatchMeter {
+  called(handler: string, adapter: string, template: string, outcome: 'ok' | 'failed' | 'timed out', milliseconds: number): void;
+  /** An instance that a request could not fill, or a report that could not be made. */
+  skipped(instance: string, reason: string): void;
+}
+
+export interface CallOptions {
+  readonly handler: string;
+  readonly adapter: string;
+  readonly template: string;
+  readonly meter: DispatchMeter;
+  /** Milliseconds of a clock that never jumps. */
+  readonly elapsed: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Calls a handler: what it throws, and an answer that does not come in time, become `onFailure`'s value. A handler that answers at once is not
+ * waited for.
+ */
+export function callHandler<T>(
+  run: (call: HandlerCall) => T | Promise<T>,
+  onFailure: (status: Status) => T,
+  options: CallOptions,
+): T | Promise<T> {
+  const { handler, adapter, template, meter, elapsed, signal } = options;
+  const begin = elapsed();
+  const ended = (outcome: 'ok' | 'failed' | 'timed out'): void =>
+    meter.called(handler, adapter, template, outcome, elapsed() - begin);
+  const failed = (thrown: unknown): T => {
+    ended('failed');
+    return onFailure({ code: RPC_CODES.INTERNAL, message: MeshError.from(thrown).message });
+  };
+  let answer: T | Promise<T>;
+  try {
+    answer = run({ signal });
+  } catch (thrown) {
+    return failed(thrown);
+  }
+  if (!(answer instanceof Promise)) {
+    ended('ok');
+    return answer;
+  }
+  return bounded(answer, signal, (reason) => {
+    ended('timed out');
+    return onFailure({ code: RPC_CODES.DEADLINE_EXCEEDED, message: reason });
+  }).then(({ value, late }) => {
+    if (!late) ended('ok');
+    return value;
+  }, failed);
+}
+
+/** The answer, or what `onLate` makes of its being late: after the limit, or when the request is over. */
+function bounded<T>(
+  answer: Promise<T>,
+  signal: AbortSignal,
+  onLate: (reason: string) => T,
+): Promise<{ readonly value: T; readonly late: boolean }> {
+  return new Promise((resolve, reject) => {
+    const late = (reason: string): void => {
+      done();
+      resolve({ value: onLate(reason), late: true });
+    };
+    const timer = setTimeout(() => late(`no answer in ${HANDLER_LIMIT / 1000} s`), HANDLER_LIMIT);
+    const aborted = (): void => late('the request ended before the answer');
+    signal.addEventListener('abort', aborted, { once: true });
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', aborted);
+    };
+    answer.then(
+      (value) => {
+        done();
+        resolve({ value, late: false });
+      },
+      (thrown) => {
+        done();
+        reject(thrown);
+      },
+    );
+  });
+}
