@@ -32,6 +32,8 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
       'get',
       'inject',
       'install',
+      'proxy-config',
+      'proxy-status',
       'replace',
       'tls-check',
       'uninstall',

@@ -5,5 +5,7 @@ export { runCreate } from './create.ts';
 export { runDelete } from './delete.ts';
 export { runExplain } from './explain.ts';
 export { runGet } from './get.ts';
+export { runProxyConfig } from './proxy-config.ts';
+export { runProxyStatus } from './proxy-status.ts';
 export { runReplace } from './replace.ts';
 export { runTlsCheck } from './tls-check.ts';
