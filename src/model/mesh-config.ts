@@ -19,8 +19,10 @@ export interface MeshConfig {
   readonly controlPlaneAuthPolicy: 'NONE' | 'MUTUAL_TLS';
   /** Path the sidecars write access logs to; empty: none. */
   readonly accessLogFile: string;
-  /** Whether sidecars report a span of every request to the collector that their agent names (`--collectorBAddress`). */
+  /** Whether sidecars report spans of requests to the collector that their agent names (`--collectorBAddress`). */
   readonly enableTracing: boolean;
+  /** Of the requests that no traced one caused, in percent. */
+  readonly traceSampling: number;
 }
 
 export const DEFAULT_MESH_CONFIG: MeshConfig = {
@@ -34,4 +36,5 @@ export const DEFAULT_MESH_CONFIG: MeshConfig = {
   controlPlaneAuthPolicy: 'NONE',
   accessLogFile: '',
   enableTracing: false,
+  traceSampling: 100,
 };

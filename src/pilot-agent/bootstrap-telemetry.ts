@@ -65,29 +65,7 @@ export function statsdSink({ host, port }: Address): Json {
   };
 }
 
+/** The collector's cluster. The tracer stands in the connection managers, which come from discovery and name this cluster. */
 export function zipkinCluster(address: Address, { connectTimeout }: ProxyConfig): Json {
   return { ...clusterOf(ZIPKIN_CLUSTER, address), connect_timeout: seconds(connectTimeout) };
-}
-
-/**
- * The tracer of all connection managers whose `tracing` names none (Zipkin v2, JSON). The field is deprecated in favour of a
- * provider in each of them; but those come from discovery, and one that named a cluster which this bootstrap does not have
- * would be refused whole. This way discovery only switches tracing on, and each proxy knows where its own spans go.
- */
-export function zipkinTracing(address: Address): Json {
-  return {
-    http: {
-      name: 'envoy.tracers.zipkin',
-      typed_config: {
-        '@type': `${TYPE}.config.trace.v3.ZipkinConfig`,
-        collector_cluster: ZIPKIN_CLUSTER,
-        collector_endpoint: '/api/v2/spans',
-        collector_endpoint_version: 'HTTP_JSON',
-        collector_hostname: address.host,
-        trace_id_128bit: true,
-        // A span of its own for each side of a call, as in every tracing system but the oldest Zipkin.
-        shared_span_context: false,
-      },
-    },
-  };
 }

@@ -4,7 +4,7 @@
  */
 import { discoveryCluster, dynamicResources, secretsCluster } from './bootstrap-discovery.ts';
 import { type Json, socketAddress, TYPE } from './bootstrap-parts.ts';
-import { statsCluster, statsdSink, statsListener, zipkinCluster, zipkinTracing } from './bootstrap-telemetry.ts';
+import { statsCluster, statsdSink, statsListener, zipkinCluster } from './bootstrap-telemetry.ts';
 import type { ProxyConfig } from './config.ts';
 import { STATS_TAGS } from './stats-tags.ts';
 
@@ -43,7 +43,6 @@ export function buildBootstrap(config: ProxyConfig): Json {
     },
     stats_config: { use_all_default_tags: false, stats_tags: STATS_TAGS.map((tag): Json => ({ ...tag })) },
     ...(statsd === undefined ? {} : { stats_sinks: [statsdSink(statsd)] }),
-    ...(zipkin === undefined ? {} : { tracing: zipkinTracing(zipkin) }),
   };
 }
 

@@ -15,6 +15,7 @@ import { isHeadless, type Service, type ServicePort } from '../model/service.ts'
 import { socketAddress, tcpAddress } from './address.ts';
 import { ADS } from './config-source.ts';
 import { protoDuration } from './duration.ts';
+import { buildCollectorCluster } from './filters/tracing.ts';
 import {
   BLACK_HOLE,
   INBOUND_PASSTHROUGH,
@@ -153,6 +154,7 @@ export function buildFixedClusters(mesh: MeshConfig): readonly Cluster[] {
       clusterDiscoveryType: { $case: 'type', type: Cluster_DiscoveryType.STATIC },
       connectTimeout: protoDuration(mesh.connectTimeout),
     }),
+    buildCollectorCluster(mesh),
     originalDestination(mesh, PASSTHROUGH, false),
     originalDestination(mesh, INBOUND_PASSTHROUGH, true),
   ];

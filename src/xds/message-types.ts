@@ -4,6 +4,7 @@ import { ClusterLoadAssignment } from '#gen/envoy/config/endpoint/v3/endpoint.ts
 import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { RouteConfiguration } from '#gen/envoy/config/route/v3/route.ts';
 import { VirtualHost } from '#gen/envoy/config/route/v3/route_components.ts';
+import { ZipkinConfig } from '#gen/envoy/config/trace/v3/zipkin.ts';
 import { FileAccessLog } from '#gen/envoy/extensions/access_loggers/file/v3/file.ts';
 import { StderrAccessLog, StdoutAccessLog } from '#gen/envoy/extensions/access_loggers/stream/v3/stream.ts';
 import { JwtAuthentication } from '#gen/envoy/extensions/filters/http/jwt_authn/v3/config.ts';
@@ -58,6 +59,7 @@ const MESSAGE_TYPES: ReadonlyMap<string, MessageType> = new Map<string, MessageT
   ['envoy.config.listener.v3.Listener', messageType(Listener)],
   ['envoy.config.route.v3.RouteConfiguration', messageType(RouteConfiguration)],
   ['envoy.config.route.v3.VirtualHost', messageType(VirtualHost)],
+  ['envoy.config.trace.v3.ZipkinConfig', messageType(ZipkinConfig)],
   [`${EXTENSIONS}.access_loggers.file.v3.FileAccessLog`, messageType(FileAccessLog)],
   [`${EXTENSIONS}.access_loggers.stream.v3.StderrAccessLog`, messageType(StderrAccessLog)],
   [`${EXTENSIONS}.access_loggers.stream.v3.StdoutAccessLog`, messageType(StdoutAccessLog)],

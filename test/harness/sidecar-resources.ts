@@ -5,6 +5,8 @@ import { Router } from '#gen/envoy/extensions/filters/http/router/v3/router.ts';
 import { HttpConnectionManager } from '#gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.ts';
 import { SdsSecretConfig } from '#gen/envoy/extensions/transport_sockets/tls/v3/secret.ts';
 import { DownstreamTlsContext } from '#gen/envoy/extensions/transport_sockets/tls/v3/tls.ts';
+import { DEFAULT_MESH_CONFIG, type MeshConfig } from '../../src/model/mesh-config.ts';
+import { tracing } from '../../src/xds/filters/tracing.ts';
 
 const TYPE = 'type.googleapis.com/envoy.extensions';
 
@@ -28,14 +30,12 @@ export function loopbackCluster(name: string, port: number): Cluster {
   });
 }
 
-/**
- * A listener that demands mutual TLS with the agent's secrets and routes HTTP to a cluster; `tracing` reports each request to the
- * tracer of the bootstrap, as discovery has it when tracing is on.
- */
-export function mutualTlsListener(name: string, port: number, cluster: string, { tracing = false } = {}): Listener {
+/** A listener that demands mutual TLS with the agent's secrets and routes HTTP to a cluster, with tracing as discovery has it for a mesh. */
+export function mutualTlsListener(name: string, port: number, cluster: string, mesh: MeshConfig = DEFAULT_MESH_CONFIG): Listener {
+  const traced = tracing(mesh);
   const manager = HttpConnectionManager.fromPartial({
     statPrefix: name,
-    ...(tracing ? { tracing: {} } : {}),
+    ...(traced === undefined ? {} : { tracing: traced }),
     routeSpecifier: {
       $case: 'routeConfig',
       routeConfig: {

@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { seconds } from '../../src/lib/duration.ts';
+import { DEFAULT_MESH_CONFIG } from '../../src/model/mesh-config.ts';
+import { buildCollectorCluster } from '../../src/xds/filters/tracing.ts';
 import { Peer } from '../harness/peer.ts';
 import { eventually, Sidecar } from '../harness/sidecar.ts';
 import { mutualTlsListener } from '../harness/sidecar-resources.ts';
@@ -79,13 +81,17 @@ describe('telemetry of a real proxy', function () {
     await eventually('a gauge is told', () => [...lines].some((line) => /\|g$/.test(line)) || undefined);
   });
 
+  /** What discovery gives every proxy of a mesh that traces. */
+  const trace = (sampling = 100): void => {
+    const mesh = { ...DEFAULT_MESH_CONFIG, enableTracing: true, traceSampling: sampling };
+    const listener = mutualTlsListener('inbound', sidecar.ports.inbound, 'application', mesh);
+    sidecar.discovery.clusters.push(buildCollectorCluster(mesh));
+    sidecar.discovery.listeners.splice(0, 1, listener);
+  };
+
   it('goes to a Zipkin collector: a span for each request', async () => {
     const port = await zipkin.listen();
-    sidecar.discovery.listeners.splice(
-      0,
-      1,
-      mutualTlsListener('inbound', sidecar.ports.inbound, 'application', { tracing: true }),
-    );
+    trace();
     sidecar.start({ collectorBAddress: `localhost:${port}`, serviceCluster: 'shop' });
     await sidecar.ready();
     await call();
@@ -93,14 +99,30 @@ describe('telemetry of a real proxy', function () {
     expect(span.localEndpoint.serviceName).to.equal('shop');
     expect(span.traceId).to.match(/^[0-9a-f]{32}$/);
     expect(span.tags).to.include({ 'http.status_code': '200', node_id: 'sidecar~127.0.0.1~web-1.foo~foo.svc.cluster.local' });
+    expect(sidecar.output).to.not.match(/deprecated/i);
+  });
+
+  it('is as much as the mesh asks for', async () => {
+    const port = await zipkin.listen();
+    trace(0);
+    sidecar.start({ collectorBAddress: `127.0.0.1:${port}` });
+    await sidecar.ready();
+    await call();
+    const stats = async (name: string): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${sidecar.ports.admin}/stats?filter=${name}`)).text();
+    expect(await stats('inbound.tracing.not_traceable')).to.match(/: 1$/m);
+    expect(await stats('inbound.tracing.random_sampling')).to.match(/: 0$/m);
+  });
+
+  it('goes nowhere from a proxy that has no collector, which serves all the same', async () => {
+    trace();
+    sidecar.start();
+    await sidecar.ready();
+    await call();
   });
 
   it('does not hold the proxy up when nobody listens', async () => {
-    sidecar.discovery.listeners.splice(
-      0,
-      1,
-      mutualTlsListener('inbound', sidecar.ports.inbound, 'application', { tracing: true }),
-    );
+    trace();
     sidecar.start({ collectorBAddress: 'nowhere.invalid:9411', statsdUdpAddress: '127.0.0.1:9' });
     await sidecar.ready();
     await call();

@@ -41,13 +41,15 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
   ];
   if (!timeout.ok || problems.length > 0) return { ok: false, problems };
   const { outboundTrafficPolicy: outbound, connectTimeout: _, defaultConfig, ...others } = known as RawMeshConfig;
+  const { tracing, ...proxyConfig } = defaultConfig ?? {};
   const mode = typeof outbound === 'string' ? outbound : outbound?.mode;
   return {
     ok: true,
     value: {
       ...DEFAULT_MESH_CONFIG,
       ...others,
-      ...defaultConfig,
+      ...proxyConfig,
+      ...(tracing?.sampling === undefined ? {} : { traceSampling: tracing.sampling }),
       ...(mode === undefined ? {} : { outboundTrafficPolicy: mode }),
       connectTimeout: timeout.value,
     },
@@ -55,9 +57,13 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
 }
 
 /** The mesh configuration as its schema lets it be; the users' older form of outboundTrafficPolicy is `{mode: ...}`. */
-type RawMeshConfig = Partial<Omit<MeshConfig, 'connectTimeout' | 'outboundTrafficPolicy' | 'controlPlaneAuthPolicy'>> & {
+type RawMeshConfig = Partial<
+  Omit<MeshConfig, 'connectTimeout' | 'outboundTrafficPolicy' | 'controlPlaneAuthPolicy' | 'traceSampling'>
+> & {
   readonly connectTimeout?: string;
-  readonly defaultConfig?: Partial<Pick<MeshConfig, 'controlPlaneAuthPolicy'>>;
+  readonly defaultConfig?: Partial<Pick<MeshConfig, 'controlPlaneAuthPolicy'>> & {
+    readonly tracing?: { readonly sampling?: number };
+  };
   readonly outboundTrafficPolicy?: MeshConfig['outboundTrafficPolicy'] | { readonly mode: MeshConfig['outboundTrafficPolicy'] };
 };
 
@@ -71,7 +77,7 @@ function refusedKeys(given: Fields): readonly Problem[] {
 function refusedProxySettings(config: unknown): readonly Problem[] {
   if (!isMapping(config)) return [];
   return Object.keys(config)
-    .filter((key) => key !== 'controlPlaneAuthPolicy')
+    .filter((key) => key !== 'controlPlaneAuthPolicy' && key !== 'tracing')
     .map((key) => ({ path: `defaultConfig.${key}`, message: 'not supported: it is a flag of pilot-agent; remove the line' }));
 }
 

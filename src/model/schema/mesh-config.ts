@@ -34,7 +34,14 @@ export const MESH_CONFIG = {
     enableTracing: { type: 'boolean' },
     defaultConfig: {
       type: 'object',
-      properties: { controlPlaneAuthPolicy: { enum: ['NONE', 'MUTUAL_TLS'] } },
+      properties: {
+        controlPlaneAuthPolicy: { enum: ['NONE', 'MUTUAL_TLS'] },
+        tracing: {
+          type: 'object',
+          additionalProperties: false,
+          properties: { sampling: { type: 'number', minimum: 0, maximum: 100, message: 'must be a percentage from 0 to 100' } },
+        },
+      },
     },
   },
 } as const;

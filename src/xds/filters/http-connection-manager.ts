@@ -14,6 +14,7 @@ import { ADS } from '../config-source.ts';
 import { OFF } from '../duration.ts';
 import { pack } from '../resource.ts';
 import { accessLog } from './access-log.ts';
+import { tracing } from './tracing.ts';
 
 /** Where requests go: a route table that is delivered on its own, or one virtual host on the spot. */
 export type Routing =
@@ -32,6 +33,7 @@ export interface HttpOptions {
 
 /** The HTTP proxy of a listener. It is to be invisible: no time limits, server header or version of its own. */
 export function httpConnectionManager(mesh: MeshConfig, options: HttpOptions): Filter {
+  const traced = tracing(mesh);
   const config = HttpConnectionManager.fromPartial({
     codecType: HttpConnectionManager_CodecType.AUTO,
     statPrefix: options.statPrefix,
@@ -41,8 +43,7 @@ export function httpConnectionManager(mesh: MeshConfig, options: HttpOptions): F
     serverHeaderTransformation: HttpConnectionManager_ServerHeaderTransformation.PASS_THROUGH,
     streamIdleTimeout: OFF,
     accessLog: accessLog(mesh),
-    // Without a provider: where the spans go is in each proxy's bootstrap, and one that has no collector reports none.
-    ...(mesh.enableTracing ? { tracing: {} } : {}),
+    ...(traced === undefined ? {} : { tracing: traced }),
     upgradeConfigs: [{ upgradeType: 'websocket' }],
     ...optionsOf(options.direction),
     ...(options.strictPaths ? STRICT_PATHS : {}),

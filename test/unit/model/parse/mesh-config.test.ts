@@ -28,6 +28,7 @@ accessLogFile: /dev/stdout
 enableTracing: true
 defaultConfig:
   controlPlaneAuthPolicy: MUTUAL_TLS
+  tracing: {sampling: 12.5}
 `;
     expect(parseMeshConfig(text)).to.deep.equal({
       ok: true,
@@ -41,6 +42,7 @@ defaultConfig:
         connectTimeout: 2500,
         accessLogFile: '/dev/stdout',
         enableTracing: true,
+        traceSampling: 12.5,
         controlPlaneAuthPolicy: 'MUTUAL_TLS',
       },
     });

@@ -1,0 +1,43 @@
+import { Cluster, Cluster_DiscoveryType } from '#gen/envoy/config/cluster/v3/cluster.ts';
+import { ZipkinConfig, ZipkinConfig_CollectorEndpointVersion } from '#gen/envoy/config/trace/v3/zipkin.ts';
+import { HttpConnectionManager_Tracing } from '#gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.ts';
+import type { MeshConfig } from '../../model/mesh-config.ts';
+import { protoDuration } from '../duration.ts';
+import { pack } from '../resource.ts';
+
+/** The cluster that leads to the collector. An agent that was given one has it in the bootstrap of its proxy. */
+const COLLECTOR_CLUSTER = 'zipkin';
+
+const ZIPKIN = ZipkinConfig.fromPartial({
+  collectorCluster: COLLECTOR_CLUSTER,
+  collectorEndpoint: '/api/v2/spans',
+  collectorEndpointVersion: ZipkinConfig_CollectorEndpointVersion.HTTP_JSON,
+  traceId128bit: true,
+  // A span of its own for each side of a call, as in every tracing system but the oldest Zipkin.
+  sharedSpanContext: false,
+});
+
+/** Spans of requests, as many as the mesh asks for, in Zipkin v2 JSON; `undefined`: none. */
+export function tracing(mesh: MeshConfig): HttpConnectionManager_Tracing | undefined {
+  if (!mesh.enableTracing) return undefined;
+  return HttpConnectionManager_Tracing.fromPartial({
+    randomSampling: { value: mesh.traceSampling },
+    provider: {
+      name: 'envoy.tracers.zipkin',
+      configType: { $case: 'typedConfig', typedConfig: pack('envoy.config.trace.v3.ZipkinConfig', ZipkinConfig, ZIPKIN) },
+    },
+  });
+}
+
+/**
+ * For proxies without a collector: a connection manager that names a cluster which is not there is refused whole. Where the bootstrap has a
+ * cluster of the name Envoy keeps to that, and elsewhere the spans go nowhere. There before tracing is switched on, so that no proxy hears of
+ * the one before the other.
+ */
+export function buildCollectorCluster(mesh: MeshConfig): Cluster {
+  return Cluster.fromPartial({
+    name: COLLECTOR_CLUSTER,
+    clusterDiscoveryType: { $case: 'type', type: Cluster_DiscoveryType.STATIC },
+    connectTimeout: protoDuration(mesh.connectTimeout),
+  });
+}
