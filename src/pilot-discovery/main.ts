@@ -2,7 +2,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { createAdsMethods, systemTimer } from '../delivery/ads.ts';
 import { createFetchMethods } from '../delivery/fetch.ts';
-import type { ConfigSource } from '../delivery/ports.ts';
+import type { ConfigSource, DeliveryEvent } from '../delivery/ports.ts';
 import type { Invocation } from '../flags/table.ts';
 import type { FollowedFiles } from '../io/file/follow-files.ts';
 import type { Host } from '../io/host.ts';
@@ -29,8 +29,8 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { pagesHandler } from './pages.ts';
 import { createPipeline } from './pipeline.ts';
+import { changesAcknowledgements, createPolicyReports, isGone } from './policy-report.ts';
 import type { PolicyReviewDeps } from './policy-review.ts';
-import { policyFaults } from './policy-status.ts';
 import { Proxies } from './proxies.ts';
 import { Publisher } from './publisher.ts';
 import { createRestDiscovery } from './rest.ts';
@@ -115,7 +115,11 @@ async function serveUntil(
     now: host.now,
     onRejections: () => status.touch(),
   });
-  const status = statusWriterFor(config, stores.config, { publisher, feedback, host, logger: loggers.main, signal });
+  const status = statusWriterFor(config, stores.config, { publisher, proxies, feedback, host, logger: loggers.main, signal });
+  const observe = (event: DeliveryEvent): void => {
+    feedback.observe(event);
+    if (changesAcknowledgements(event)) status.touch();
+  };
   const checking = setInterval(feedback.check, CHECK_MS);
   signal.addEventListener('abort', () => clearInterval(checking), { once: true });
   const pipeline = await createPipeline({
@@ -150,7 +154,7 @@ async function serveUntil(
     source,
     cached: config.discoveryCache,
     admit,
-    observe: feedback.observe,
+    observe,
     onCacheRead: metrics.cacheRead,
     signal,
   });
@@ -172,7 +176,7 @@ async function serveUntil(
   const servers = await startServers({
     config,
     methods: [
-      ...createAdsMethods({ source, admit, observe: feedback.observe, logger: loggers.ads, signal }),
+      ...createAdsMethods({ source, admit, observe, logger: loggers.ads, signal }),
       ...createFetchMethods({ source, admit }),
     ],
     pages: pagesHandler({
@@ -220,6 +224,7 @@ async function serveUntil(
 
 interface StatusSources {
   readonly publisher: Publisher;
+  readonly proxies: Proxies;
   readonly feedback: Feedback;
   readonly host: Host;
   readonly logger: Logger;
@@ -227,13 +232,20 @@ interface StatusSources {
 }
 
 function statusWriterFor(config: DiscoveryConfig, store: ObjectStore, sources: StatusSources): StatusWriter {
-  const { publisher, feedback, host, logger, signal } = sources;
+  const { publisher, proxies, feedback, host, logger, signal } = sources;
   if (config.policyStatus === 'left') return NO_STATUS;
   const { policy, meshPolicy } = kindsFor(host.names);
+  const reports = createPolicyReports();
   return createStatusWriter({
     store,
     kinds: [policy, meshPolicy],
-    faults: () => (publisher.snapshot === undefined ? new Map() : policyFaults(publisher.snapshot, feedback.rejected.list())),
+    names: host.names,
+    reports: () => {
+      const { snapshot, sequence } = publisher;
+      if (snapshot === undefined) return new Map();
+      return reports({ snapshot, sequence, rejections: feedback.rejected.list(), proxies: proxies.list() });
+    },
+    isGone: (id) => isGone(publisher.snapshot, config, id),
     reporterId: config.reporterId,
     now: host.now,
     timer: systemTimer,

@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { DeltaDiscoveryRequest } from '#gen/envoy/service/discovery/v3/discovery.ts';
 import create from '../../src/commands/meshctl/create.ts';
 import get from '../../src/commands/meshctl/get.ts';
 import install from '../../src/commands/meshctl/install.ts';
 import uninstall from '../../src/commands/meshctl/uninstall.ts';
+import { deltaClient } from '../harness/ads-client.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
 import { runKubectl } from '../harness/kubectl.ts';
@@ -22,6 +24,22 @@ const CONTROL = 'mesh-of-policies';
 const NAMESPACE = 'policies-foo';
 const ACCOUNT = 'mesh-pilot-service-account';
 const WEBHOOK = `mesh-policy-validation-${CONTROL}`;
+
+const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const POD_STATUS = JSON.stringify({
+  status: { phase: 'Running', podIP: '10.1.1.1', podIPs: [{ ip: '10.1.1.1' }], conditions: [{ type: 'Ready', status: 'True' }] },
+});
+const workload = () => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'httpbin-1',
+    namespace: NAMESPACE,
+    labels: { app: 'httpbin' },
+    annotations: { [`sidecar.${DOMAIN}/status`]: '{}' },
+  },
+  spec: { containers: [{ name: 'httpbin', image: 'httpbin' }] },
+});
 
 describe('policies on a real API server', function () {
   this.timeout(120_000);
@@ -136,6 +154,38 @@ describe('policies on a real API server', function () {
     const { code, err } = await runMeshctl(create, ['-f', '-', '--orchconfig', cluster.kubeconfig], { domain: DOMAIN, stdin });
     expect(code).to.equal(1);
     expect(err).to.include(words);
+  });
+
+  it('say in their status what became of them, to an account that may write nothing else', async () => {
+    cluster.kubectl(['create', 'service', 'clusterip', 'httpbin', '--tcp=8000:8000', '-n', NAMESPACE]);
+    await apply(policy('default', { peers: [{ mtls: {} }] }));
+    const read = () => JSON.parse(cluster.kubectl(['get', `policies.${GROUP}`, 'default', '-n', NAMESPACE, '-o', 'json']));
+    const status = () => read().status ?? {};
+    const states = (): string =>
+      (status().conditions ?? []).map((condition: Record<string, string>) => `${condition.type} ${condition.status}`).join(', ');
+    await eventually('the status is written', () => states() === 'Accepted True, Conflicted False, Acknowledged Unknown');
+    expect(status()).to.deep.include({ observedGeneration: 1, services: { total: 1, names: [`httpbin.${NAMESPACE}`] } });
+
+    const client = deltaClient(Number(discovery?.ports.grpc));
+    const node = { id: `sidecar~10.1.1.1~httpbin-1.${NAMESPACE}~${NAMESPACE}.svc.cluster.local`, cluster: 'httpbin' };
+    cluster.kubectl(['apply', '-f', '-'], JSON.stringify(workload()));
+    cluster.kubectl(['patch', 'pod', 'httpbin-1', '-n', NAMESPACE, '--subresource=status', '--type=merge', '-p', POD_STATUS]);
+    client.send(DeltaDiscoveryRequest.fromPartial({ node, typeUrl: LISTENER }));
+    void (async () => {
+      for (;;) {
+        const { nonce: responseNonce } = await client.next();
+        client.send(DeltaDiscoveryRequest.fromPartial({ typeUrl: LISTENER, responseNonce }));
+      }
+    })().catch(() => {});
+    await eventually('the proxy has taken it', () => states().endsWith('Acknowledged True'));
+    expect(status().proxies).to.deep.equal([
+      { reportedBy: 'mesh-pilot-1', observedGeneration: 1, connected: 1, acknowledged: 1 },
+    ]);
+
+    const { resourceVersion } = read().metadata;
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect(read().metadata.resourceVersion, 'it rests').to.equal(resourceVersion);
+    client.close();
   });
 
   it('cannot be changed while nobody can check them, but can be deleted', async () => {

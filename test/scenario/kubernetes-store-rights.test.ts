@@ -7,7 +7,7 @@ import { namesFor } from '../../src/lib/names.ts';
 import { customResourceDefinitions } from '../../src/meshctl/install/crds.ts';
 import { discoveryObjects } from '../../src/meshctl/install/discovery.ts';
 import type { KubeObject } from '../../src/model/object.ts';
-import { withFaults } from '../../src/pilot-discovery/policy-status.ts';
+import { withReport } from '../../src/pilot-discovery/policy-status.ts';
 import { type OpenedStore, openStore } from '../../src/sources/store/open.ts';
 import { kinds } from '../contract/object-store.ts';
 import { ownCluster, type TestCluster } from '../harness/cluster.ts';
@@ -82,13 +82,13 @@ describe('policies on a real API server', () => {
     await admin.create(policy());
     const ref = { kind: kinds.policy, namespace: 'foo', name: 'web' };
     const faults = { rejected: 'no such cipher', conflict: undefined };
-    const faulty = withFaults(await pilot.get(ref), faults, reporter);
+    const faulty = withReport(await pilot.get(ref), faults, reporter);
     if (faulty === undefined) throw new Error('nothing to report');
     expect((await pilot.replace(faulty)).status).to.deep.equal(faulty.status);
     expect(await failure(pilot.replace({ ...(await pilot.get(ref)), spec: {} }))).to.match(
       /^permission_denied: cannot replace Policy/,
     );
-    const mended = withFaults(await pilot.get(ref), undefined, reporter);
+    const mended = withReport(await pilot.get(ref), undefined, reporter);
     expect(mended?.status, 'the reporter knows its own report again').to.have.nested.property('conditions[0].status', 'True');
   });
 

@@ -19,15 +19,48 @@ const CONDITION = {
   },
 } as const;
 
-/** Written by pilot-discovery. */
+const COUNT = { type: 'integer', format: 'int64' } as const;
+
+/** Written by pilot-discovery; each of its replicas has its own entry among the proxies. */
 const STATUS = {
   type: 'object',
   'x-kubernetes-preserve-unknown-fields': true,
   properties: {
-    observedGeneration: { type: 'integer', format: 'int64' },
-    conditions: { type: 'array', items: CONDITION },
+    observedGeneration: COUNT,
+    conditions: {
+      type: 'array',
+      items: CONDITION,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    },
+    services: {
+      type: 'object',
+      properties: { total: COUNT, names: { type: 'array', items: { type: 'string' } } },
+    },
+    proxies: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['reportedBy'],
+        properties: { reportedBy: { type: 'string' }, observedGeneration: COUNT, connected: COUNT, acknowledged: COUNT },
+      },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['reportedBy'],
+    },
   },
 } as const;
+
+/** Of these, kubectl shows those of priority 0 always and the others with -o wide. */
+const COLUMNS = [
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ...['Accepted', 'Conflicted', 'Acknowledged'].map((type) => ({
+    name: type,
+    type: 'string',
+    jsonPath: `.status.conditions[?(@.type=="${type}")].status`,
+    priority: 1,
+  })),
+  { name: 'Services', type: 'integer', jsonPath: '.status.services.total', priority: 1 },
+];
 
 const POLICY_SUMMARY = 'Which peer (mutual TLS) and origin (JWT) authentication services require.';
 
@@ -60,7 +93,7 @@ function definition(kind: ResourceKind, names: Names, spec: StructuralSchema): K
           served: true,
           storage: true,
           subresources: { status: {} },
-          additionalPrinterColumns: [{ name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }],
+          additionalPrinterColumns: COLUMNS,
           schema: {
             openAPIV3Schema: {
               description: POLICY_SUMMARY,

@@ -3,18 +3,27 @@ import { MeshError } from '../../../src/lib/errors.ts';
 import { namesFor } from '../../../src/lib/names.ts';
 import { kindsFor } from '../../../src/model/kinds.ts';
 import type { KubeObject, ResourceKind } from '../../../src/model/object.ts';
-import type { PolicyFaults } from '../../../src/pilot-discovery/policy-status.ts';
+import { parsePolicy } from '../../../src/model/parse/policy.ts';
+import type { PolicyReport } from '../../../src/pilot-discovery/policy-report.ts';
 import { createStatusWriter } from '../../../src/pilot-discovery/status-writer.ts';
 import { MemoryStore } from '../../../src/sources/store/memory.ts';
 import { MemoryLogger } from '../../fakes/memory-logger.ts';
 import { policy } from '../../harness/discovery-manifests.ts';
 
-const kinds = kindsFor(namesFor('mesh.io'));
-const FAULT: PolicyFaults = { rejected: 'no', conflict: undefined };
+const names = namesFor('mesh.io');
+const kinds = kindsFor(names);
+
+function report(name: string, changes: Partial<PolicyReport> = {}): PolicyReport {
+  const parsed = parsePolicy(policy(name), names);
+  if (!parsed.ok) throw new Error('the policy is wrong');
+  const none = { rejected: undefined, conflict: undefined, services: [], proxies: { connected: 0, acknowledged: 0 } };
+  return { ...none, policy: parsed.value, ...changes };
+}
+const faulty = (name: string): PolicyReport => report(name, { rejected: 'no' });
 
 describe('writing the status of policies', () => {
   let store: MemoryStore;
-  let faults: Map<string, PolicyFaults>;
+  let reports: Map<string, PolicyReport>;
   let due: (() => void)[];
   let replaced: number;
   let stop: AbortController;
@@ -22,7 +31,7 @@ describe('writing the status of policies', () => {
   beforeEach(() => {
     let uids = 0;
     store = new MemoryStore({ kinds, now: () => new Date(0), newUid: () => `00000000-0000-4000-8000-00000000000${++uids}` });
-    faults = new Map([['Policy foo/p', FAULT]]);
+    reports = new Map([['Policy foo/p', faulty('p')]]);
     due = [];
     replaced = 0;
     stop = new AbortController();
@@ -38,7 +47,8 @@ describe('writing the status of policies', () => {
         },
       },
       kinds: [kinds.policy, kinds.meshPolicy],
-      faults: () => faults,
+      names,
+      reports: () => reports,
       reporterId: 'a',
       now: () => new Date(0),
       timer: (run) => {
@@ -71,7 +81,7 @@ describe('writing the status of policies', () => {
     status.touch();
     await settle();
     expect([await accepted(), replaced]).to.deep.equal([['False'], 1]);
-    faults.clear();
+    reports.set('Policy foo/p', report('p'));
     status.touch();
     await settle();
     expect(await accepted()).to.deep.equal(['True']);
@@ -92,7 +102,7 @@ describe('writing the status of policies', () => {
   it('writes a bounded number in one round, and the rest in the next', async () => {
     for (let index = 0; index < 60; index += 1) {
       await store.create(policy(`p${index}`));
-      faults.set(`Policy foo/p${index}`, FAULT);
+      reports.set(`Policy foo/p${index}`, faulty(`p${index}`));
     }
     writer().touch();
     await settle(1);
