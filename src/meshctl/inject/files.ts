@@ -25,6 +25,8 @@ export async function readSource(name: string, cwd: string): Promise<SourceText>
 }
 
 async function filesOf(name: string, cwd: string): Promise<readonly string[]> {
+  if (/^https?:\/\//.test(name))
+    throw new MeshError('usage', `-f takes files, directories and -, no addresses: curl -fsSL ${name} | meshctl inject -f -`);
   const path = resolve(cwd, name);
   const found = await stat(path).catch(unreadable(name));
   if (!found.isDirectory()) return [name];

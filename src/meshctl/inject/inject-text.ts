@@ -6,7 +6,8 @@ import { MeshError, type Problem } from '../../lib/errors.ts';
 import { type Chunk, readChunk, splitDocuments } from '../../model/parse/document.ts';
 import { printYaml } from '../../model/parse/yaml.ts';
 import type { SourceText } from './files.ts';
-import { isJson, joinTexts, withContent } from './manifest-text.ts';
+import { contentEnd, isJson, joinTexts, withContent } from './manifest-text.ts';
+import { spliceYaml } from './splice-yaml.ts';
 
 export interface InjectTextOptions {
   readonly context: InjectionContext;
@@ -84,6 +85,8 @@ function injectWorkload(workload: Workload, chosen: NamespaceChoice, context: In
 
 function changed(document: ParsedDocument, value: unknown): string {
   if (value === document.value) return document.text;
+  const spliced = spliceYaml(document.text, contentEnd(document.text), document.value, value);
+  if (spliced !== undefined) return spliced;
   return withContent(document.text, isJson(document.text) ? `${JSON.stringify(value, undefined, 2)}\n` : printYaml(value));
 }
 

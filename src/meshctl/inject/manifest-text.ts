@@ -18,6 +18,11 @@ export function withContent(document: string, content: string): string {
   return `${head}${hasMarker ? '' : '---\n'}${content}${END.exec(document)?.[0] ?? ''}`;
 }
 
+/** The offset where the content of a document ends: at the marker after it, or with the text. */
+export function contentEnd(document: string): number {
+  return END.exec(document)?.index ?? document.length;
+}
+
 /** The texts of several files as one stream of documents. */
 export function joinTexts(texts: readonly string[]): string {
   let joined = '';

@@ -5,16 +5,27 @@ import { Readable, Writable } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import inject from '../../../src/commands/meshctl/inject.ts';
+import { injectPod } from '../../../src/injection/inject.ts';
 import type { Host } from '../../../src/io/host.ts';
 import { DEFAULT_DOMAIN, namesFor } from '../../../src/lib/names.ts';
 import { injectText } from '../../../src/meshctl/inject/inject-text.ts';
-import { fakeInjection } from '../../fakes/injection.ts';
+import { printYaml, readYaml } from '../../../src/model/parse/yaml.ts';
+import { fakeInjection, requireInjected } from '../../fakes/injection.ts';
+import { PODS } from '../../fakes/pods.ts';
 
 const GOLDEN = 'test/golden/inject/every-kind';
 const CONTEXT = fakeInjection();
 const OPTIONS = { context: CONTEXT, defaultNamespace: 'default', force: false };
 const POD = 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n';
 
+/** Lines that stay in their places: what is asked by a probe may go. */
+const COMMENTED =
+  /^ *(?=(?:- )?(?:\w*(?:[mM]etadata|[sS]pec|template|labels|annotations|[cC]ontainers|image|ports|env|lifecycle|Probe|volumes|Context|items|kind)|name: (?:app|init|native|mine)))/gm;
+
+const meaningOf = (text: string): unknown => {
+  const read = readYaml(text);
+  return read.ok ? read.value.values[0] : read.problem;
+};
 const injectOne = (text: string, options = OPTIONS) => injectText([{ name: 'in.yaml', text }], options);
 
 /** Runs `meshctl inject` with a terminal of its own; failures give what the command shell would print. */
@@ -67,6 +78,59 @@ describe('meshctl inject', () => {
   it('leaves what it has injected already as it is', () => {
     const once = injectOne(readFileSync(`${GOLDEN}.in.yaml`, 'utf8')).text;
     expect(injectOne(once).text).to.equal(once);
+  });
+
+  it('keeps every comment of a workload, and means what injection into its value gives, whatever the workload', () => {
+    fc.assert(
+      fc.property(PODS, fc.infiniteStream(fc.boolean()), fc.boolean(), (template, commented, inList) => {
+        const object = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { template } };
+        const manifest = inList ? { apiVersion: 'v1', kind: 'List', items: [{ kind: 'Other' }, object] } : object;
+        let count = 0;
+        const text = printYaml(manifest).replaceAll(COMMENTED, (indent) =>
+          commented.next().value ? `${indent}# comment ${count++}\n${indent}` : indent,
+        );
+        const result = injectOne(text);
+        expect(result.problems).to.deep.equal([]);
+        const pod = requireInjected(injectPod(template, { name: 'default', chosen: { by: 'caller' } }, CONTEXT)).pod;
+        const injected = { ...object, spec: { template: pod } };
+        const expected = inList ? { ...manifest, items: [{ kind: 'Other' }, injected] } : injected;
+        expect(meaningOf(result.text)).to.deep.equal(JSON.parse(JSON.stringify(expected)));
+        const comments = (of: string): string[] => [...of.matchAll(/# comment \d+/g)].map(([comment]) => comment);
+        expect(comments(result.text)).to.have.members(comments(text));
+        expect(injectOne(result.text).text, 'again').to.equal(result.text);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  for (const [what, text] of [
+    [
+      'anchors and merge keys',
+      POD.replace('  name: web\n', '  name: &n web\n').replace('- name: web', '- <<: {image: a}\n    name: *n'),
+    ],
+    ['flow style', '{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web}]}} # end\n'],
+    ['flow style below', 'apiVersion: v1\nkind: Pod # a\nmetadata: {name: web}\nspec: {containers: [{name: web}]} # end\n'],
+    ['Windows line ends', POD.replaceAll('\n', '\r\n')],
+    ['an end marker and a comment after it', `%YAML 1.2\n---\n${POD}...\n# end\n`],
+    ['no line end', POD.trimEnd()],
+    ['deep indentation and dashes on lines of their own', POD.replace('  - name: web', '      -\n          name: web # w')],
+    ['quoted keys and texts over lines', POD.replace('  name: web\n', '  "name": "we\\\n    b"\n').replace('- name', "- 'name'")],
+    ['block texts', POD.replace('metadata:', 'metadata:\n  annotations:\n    note: |\n      # text\n\n      more\n\n')],
+    ['empty fields', `${POD}  volumes:\n  initContainers: # none\n`],
+  ] as const) {
+    it(`means what injection into its value gives, written with ${what}`, () => {
+      const { text: printed, problems } = injectOne(text);
+      expect(problems).to.deep.equal([]);
+      const { pod } = requireInjected(injectPod(meaningOf(text), { name: 'default', chosen: { by: 'caller' } }, CONTEXT));
+      expect(meaningOf(printed)).to.deep.equal(JSON.parse(JSON.stringify(pod)));
+      expect(injectOne(printed).text, 'again').to.equal(printed);
+    });
+  }
+
+  it('changes no line but those of what it adds', () => {
+    const text = `${POD.replace('kind: Pod', 'kind:   Pod   # a pod')}    image: "web:1"   # pinned\n    env: [{name: A, value: 'b'}]\n  # end\n`;
+    const lines = new Set(injectOne(text).text.split('\n'));
+    for (const line of text.split('\n')) expect(lines).to.include(line);
   });
 
   it('keeps text without workloads byte for byte', () => {
@@ -140,6 +204,7 @@ describe('meshctl inject', () => {
   for (const [title, argv, stdin, code, message] of [
     ['no manifests', [], '', 2, '-f'],
     ['a missing file', ['-f', 'nowhere.yaml'], '', 1, 'cannot read nowhere.yaml: there is no such file'],
+    ['an address', ['-f', 'https://example.com/a.yaml'], '', 2, 'curl -fsSL https://example.com/a.yaml | meshctl inject -f -'],
     ['a bad range', ['-f', '-', '--includeIPRanges', '10.0.0.0/40'], POD, 2, '--includeIPRanges is "10.0.0.0/40"'],
     ['a missing configuration', ['-f', '-', '--injectConfig', 'nowhere'], POD, 1, 'cannot read nowhere'],
     ['half a document', ['-f', '-'], `${POD}---\na: [\n`, 1, '(standard input):9'],
