@@ -27,6 +27,7 @@ import { secretMethods } from './sds.ts';
 import { SecretHolder } from './secrets.ts';
 import { createStatusServer, type StatusSource } from './status-server.ts';
 import { type SupervisionEnd, Supervisor } from './supervisor.ts';
+import { findTakenPort } from './taken-port.ts';
 import { validateBootstrap, validateCandidate } from './validate.ts';
 
 export interface AgentDeps {
@@ -173,6 +174,7 @@ class Agent {
           return proxy;
         },
         diagnose: (epoch) => validateBootstrap(this.#config, bootstrapFile(configPath, epoch, running), this.#ending.signal),
+        obstacle: () => findTakenPort(this.#config),
         ended: (epochs) => {
           if (epochs.length > 0) void removeOtherEpochs(configPath, epochs);
         },

@@ -13,6 +13,8 @@ const RESTART: Backoff = { first: milliseconds(200), longest: seconds(60) };
 const BUDGET = 10;
 /** A proxy that ran this long was well: what ends it then is a new failure. */
 const STABLE: Duration = seconds(60);
+/** How often it is looked whether an obstacle has gone. */
+const LOOK_AGAIN: Duration = milliseconds(200);
 
 export interface SupervisorDeps<Configuration> {
   /** Starts an epoch of the proxy; those that run already hand their listeners over and drain. */
@@ -22,6 +24,8 @@ export interface SupervisorDeps<Configuration> {
    * binary can never work, so that restarting is useless.
    */
   readonly diagnose: (epoch: number) => Promise<void>;
+  /** Asked while no proxy runs: what keeps one from starting now and can pass by itself, such as a port that is taken. */
+  readonly obstacle: () => Promise<string | undefined>;
   /** Told when an epoch has ended, with the ones that still run. */
   readonly ended: (running: readonly number[]) => void;
   readonly clock: Clock;
@@ -110,14 +114,16 @@ export class Supervisor<Configuration> {
 
   async #restart(exit: ProxyExit, failures: number, signal: AbortSignal): Promise<void> {
     const wait = doubled(RESTART, failures);
+    const obstacle = this.#running.size === 0 ? await this.#deps.obstacle() : undefined;
     this.#deps.logger.error('the proxy ended by itself and is started again', {
       how: describeExit(exit),
+      ...(obstacle === undefined ? {} : { because: obstacle, sooner: 'as soon as it is free' }),
       restart: failures,
       budget: BUDGET,
       inMs: wait,
     });
     this.#deps.metrics.proxyRestarted();
-    await this.#pause(wait, signal);
+    await (obstacle === undefined ? this.#pause(wait, signal) : this.#pauseUntilGone(wait, signal));
     if (signal.aborted || this.#replaced) return;
     await this.#start().catch((thrown: unknown) => {
       this.#deps.logger.error('the proxy cannot be started', { error: MeshError.from(thrown).message });
@@ -140,6 +146,15 @@ export class Supervisor<Configuration> {
         });
         await this.#pause(wait, signal);
       }
+    }
+  }
+
+  /** Waits, but no longer than the obstacle is there. */
+  async #pauseUntilGone(time: Duration, signal: AbortSignal): Promise<void> {
+    const end = this.#deps.clock.elapsed() + time;
+    for (let left: number = time; left > 0 && !signal.aborted && !this.#replaced; left = end - this.#deps.clock.elapsed()) {
+      await this.#pause(milliseconds(Math.min(left, LOOK_AGAIN)), signal);
+      if ((await this.#deps.obstacle()) === undefined) return;
     }
   }
 

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { seconds } from '../../src/lib/duration.ts';
@@ -58,6 +60,19 @@ describe('faults around a sidecar', function () {
       expect(await readFile(join(disk, 'envoy-rev0.json'), 'utf8')).to.contain('"one"');
       await rm(join(disk, 'fill'));
       await eventually('the new one is served soon', async () => (await servedVersion()) === 'two' || undefined, 5_000);
+    });
+  });
+
+  describe('a port that is taken', () => {
+    it('is named, and the proxy is there as soon as it is free', async () => {
+      const other = createServer().listen(sidecar.ports.admin, '127.0.0.1');
+      await once(other, 'listening');
+      sidecar.start();
+      await said(`port ${sidecar.ports.admin} (--proxyAdminPort) is taken by another program`);
+      await said('"inMs":1600');
+      other.close();
+      await sidecar.ready();
+      expect(sidecar.output).to.not.include('"inMs":6400');
     });
   });
 

@@ -22,6 +22,7 @@ describe('supervision of the proxy', () => {
   let runningAfterEnds: (readonly number[])[];
   /** Makes the next starts fail. */
   let startFailure: string | undefined;
+  let obstacle: string | undefined;
 
   beforeEach(() => {
     clock = new FakeClock('2026-01-01T00:00:00Z');
@@ -30,6 +31,7 @@ describe('supervision of the proxy', () => {
     logger = new MemoryLogger();
     runningAfterEnds = [];
     startFailure = undefined;
+    obstacle = undefined;
   });
 
   const supervise = (diagnose: () => Promise<void> = async () => {}): Supervisor<string> =>
@@ -42,6 +44,7 @@ describe('supervision of the proxy', () => {
           return { pid: starts.length, exited: exit.promise, kill: () => exit.resolve(KILLED) };
         },
         diagnose,
+        obstacle: async () => obstacle,
         ended: (running) => runningAfterEnds.push(running),
         clock,
         logger,
@@ -69,6 +72,31 @@ describe('supervision of the proxy', () => {
     const message = 'the proxy ended 11 times in a row, the last time by SIGKILL; its log tells why';
     expect(described(await run)).to.deep.equal([message, 137]);
     expect(epochs().at(-1)).to.equal('0 first');
+  });
+
+  it('does not wait on when what kept the proxy from starting has gone, and says what it was', async () => {
+    const run = supervise().run(stop.signal);
+    for (let restart = 0; restart < 6; restart += 1) {
+      await settled();
+      end({ code: 1, signal: null });
+      await clock.wakeNext();
+    }
+    await settled();
+    obstacle = 'port 15000 is taken';
+    end({ code: 1, signal: null });
+    for (let looks = 0; looks < 3; looks += 1) {
+      expect(await clock.sleeping()).to.equal(200);
+      await clock.wakeNext();
+      await settled();
+    }
+    expect(starts).to.have.length(7);
+    obstacle = undefined;
+    await clock.wakeNext();
+    await settled();
+    expect(starts).to.have.length(8);
+    expect(logger.entries.at(-2)?.fields).to.include({ because: 'port 15000 is taken', inMs: 12_800 });
+    stop.abort();
+    await run;
   });
 
   it('begins anew after a proxy that ran well', async () => {
