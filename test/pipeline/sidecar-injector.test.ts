@@ -16,7 +16,7 @@ import {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('sidecar-injector', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let injector: InjectorUnderTest;
 
   beforeEach(async () => {
