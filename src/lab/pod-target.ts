@@ -40,9 +40,9 @@ export function findPod(paths: LabPaths, { name, namespace }: { readonly name: s
   throw new MeshError('not_found', `namespace "${namespace}" has no pod or deployment "${name}"; ${others}`);
 }
 
-/** `sleep` of `sleep-qrbkd54xw9-x2vnk`. */
+/** `sleep` of `sleep-qrbkd54xw9-x2vnk`; Kubernetes leaves zeros at the start of the hash out. */
 function deploymentOf(pod: string): string {
-  return pod.replace(/-[a-z0-9]{10}-[a-z0-9]{5}$/, '');
+  return pod.replace(/-[a-z0-9]{6,10}-[a-z0-9]{5}$/, '');
 }
 
 function podsOf(paths: LabPaths, namespace: string): readonly string[] {

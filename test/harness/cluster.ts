@@ -15,6 +15,7 @@ const START_LIMIT_MS = 120_000;
 export interface TestCluster extends Cluster {
   /** Runs the real kubectl as administrator; gives what it prints. Throws with its message when it fails. */
   kubectl(args: readonly string[], input?: string): string;
+  readonly kubectlPath: string;
   /** As administrator. */
   readonly client: KubernetesClient;
 }
@@ -26,22 +27,23 @@ let shared: Promise<TestCluster> | undefined;
  * is skipped.
  */
 export async function requireCluster(context: Mocha.Context): Promise<TestCluster> {
+  shared ??= start(requirePrograms(context));
+  return shared;
+}
+
+function requirePrograms(context: Mocha.Context): ClusterPrograms {
   const programs = findClusterPrograms(process.env);
   if (programs === undefined) {
     if ((process.env['CI'] ?? '') !== '') throw new Error('the programs of the test cluster are missing; run npm run setup');
     context.skip();
   }
   context.timeout(START_LIMIT_MS);
-  shared ??= start(programs);
-  return shared;
+  return programs;
 }
 
-/** A cluster that a test may break; the test ends it. */
+/** A cluster that a test may break, or skips as above; the test ends it. */
 export async function ownCluster(context: Mocha.Context): Promise<TestCluster> {
-  await requireCluster(context);
-  const programs = findClusterPrograms(process.env);
-  if (programs === undefined) throw new Error('the programs of the test cluster went away');
-  return start(programs);
+  return start(requirePrograms(context));
 }
 
 async function start(programs: ClusterPrograms): Promise<TestCluster> {
@@ -52,6 +54,7 @@ async function start(programs: ClusterPrograms): Promise<TestCluster> {
   const client = openKubeconfig(cluster.kubeconfig, { flag: '--orchconfig', env: {}, now: () => new Date() });
   return Object.assign(cluster, {
     client,
+    kubectlPath: programs.kubectl,
     kubectl: (args: readonly string[], input?: string): string => runKubectl(programs.kubectl, cluster, args, input),
   });
 }

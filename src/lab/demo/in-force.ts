@@ -14,8 +14,20 @@ export function sequenceWith(page: unknown, { objects, authPolicy }: Wanted): nu
   const found = page['objects'];
   const mesh = isRecord(page['mesh']) ? page['mesh'] : {};
   if (authPolicy !== undefined && mesh['authPolicy'] !== authPolicy) return undefined;
-  return [...objects].every(([name, version]) => found[name] === version) ? page['sequence'] : undefined;
+  return [...objects].every(([name, version]) => isReached(found[name], version)) ? page['sequence'] : undefined;
 }
+
+/**
+ * Versions of an API server are numbers that grow (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions); a
+ * later one has a status that was written since.
+ */
+function isReached(found: unknown, wanted: string | undefined): boolean {
+  if (found === wanted) return true;
+  if (typeof found !== 'string' || wanted === undefined) return false;
+  return NUMBER.test(found) && NUMBER.test(wanted) && BigInt(found) > BigInt(wanted);
+}
+
+const NUMBER = /^\d{1,20}$/;
 
 /** Of the proxies named (`sleep-1.foo`), those that /debug/syncz does not show to have acknowledged the snapshot. */
 export function proxiesBehind(page: unknown, proxies: readonly string[], sequence: number): readonly string[] {

@@ -5,11 +5,12 @@ import { MeshError } from '../../lib/errors.ts';
 import { kindsFor } from '../../model/kinds.ts';
 import { describeObject, describeRef, type KubeObject, type ObjectRef } from '../../model/object.ts';
 import { parseMeshConfig } from '../../model/parse/mesh-config.ts';
+import type { KindedObject } from '../../model/parse/object.ts';
 import { refOf } from '../../sources/store/stored-object.ts';
 import type { Lab } from '../client.ts';
 import { stringMapOf } from '../controllers/pod-view.ts';
 import { readManifests } from '../manifests.ts';
-import { NODE_ADDRESS } from '../network/addresses.ts';
+import { ROOT_NAMESPACE } from '../system-objects.ts';
 import type { CallRecord } from './call-record.ts';
 import { callScript, parseCallOutput } from './call-script.ts';
 import type { CallResult, ExpectedCell } from './cells.ts';
@@ -23,7 +24,8 @@ import type { ChangeTimes, MeshUnderTest } from './walk.ts';
 const POLL_MS = 25;
 const IN_FORCE_TIMEOUT: Duration = seconds(30);
 const ADMIN = 'http://127.0.0.1:15000';
-const DISCOVERY = `http://${NODE_ADDRESS}:8080`;
+/** The port that a lab and an installed control plane have in common. */
+const DISCOVERY = `http://mesh-pilot.${ROOT_NAMESPACE}:15007`;
 
 export interface LabMeshOptions {
   readonly lab: Lab;
@@ -33,6 +35,14 @@ export interface LabMeshOptions {
   readonly tokens: ReadonlyMap<MintedToken, string>;
   /** Of the clients that call in the background. */
   readonly record: CallRecord;
+  readonly policyTool: PolicyTool;
+}
+
+/** What policies are changed with. */
+export interface PolicyTool {
+  apply(manifests: readonly KindedObject[], file: string): Promise<void>;
+  /** The policy may be gone already. */
+  delete(policy: ObjectRef): Promise<void>;
 }
 
 /** The reference scenario's mesh as it runs in a lab. */
@@ -114,20 +124,19 @@ export class LabMesh implements MeshUnderTest {
 
   /** Gives the name of the policy, which may be gone already. */
   async #delete({ namespace, name }: Extract<Change, { readonly type: 'delete' }>): Promise<string> {
-    const { lab, host } = this.#options;
+    const { host, policyTool } = this.#options;
     const ref: ObjectRef = { kind: kindsFor(host.names).policy, namespace, name };
-    await lab.store.delete(ref).catch((error: unknown) => {
-      if (MeshError.from(error).code !== 'not_found') throw error;
-    });
+    await policyTool.delete(ref);
     return describeRef(ref);
   }
 
   /** Gives the objects as they are stored. */
   async #apply(file: string): Promise<readonly KubeObject[]> {
-    const { lab, host, policies } = this.#options;
+    const { lab, host, policies, policyTool } = this.#options;
     const { cwd, stdin, names } = host;
-    const manifests = await readManifests([`${policies}/${file}`], { kinds: kindsFor(names), namespace: 'default', cwd, stdin });
-    await lab.apply(manifests, () => {});
+    const path = `${policies}/${file}`;
+    const manifests = await readManifests([path], { kinds: kindsFor(names), namespace: 'default', cwd, stdin });
+    await policyTool.apply(manifests, path);
     return Promise.all(manifests.map((manifest) => lab.store.get(refOf(manifest))));
   }
 
@@ -190,6 +199,17 @@ export class LabMesh implements MeshUnderTest {
       await delay(POLL_MS, undefined, { signal: host.signal });
     }
   }
+}
+
+/** Changes the objects of a lab that is its own cluster. */
+export function storedPolicies(lab: Lab): PolicyTool {
+  return {
+    apply: (manifests) => lab.apply(manifests, () => {}),
+    delete: (policy) =>
+      lab.store.delete(policy).catch((error: unknown) => {
+        if (MeshError.from(error).code !== 'not_found') throw error;
+      }),
+  };
 }
 
 /** Has the token issuer of the lab mint every kind of token. */

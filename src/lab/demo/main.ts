@@ -12,7 +12,7 @@ import { meshInstallation } from '../mesh-command.ts';
 import { BackgroundCalls } from './background-calls.ts';
 import { CallRecord } from './call-record.ts';
 import { expectedCells } from './cells.ts';
-import { LabMesh, mintTokens } from './lab-mesh.ts';
+import { LabMesh, mintTokens, type PolicyTool, storedPolicies } from './lab-mesh.ts';
 import { LiveOutput } from './live-output.ts';
 import { COLOURED, type Paint, PLAIN } from './paint.ts';
 import { demoDirectory } from './paths.ts';
@@ -61,10 +61,16 @@ export async function bringUp(lab: Lab, host: Host, progress: Progress): Promise
 }
 
 /** Walks a lab that has the workloads through the steps, with clients that call in the background all the while. */
-export async function runScenario(lab: Lab, steps: readonly Step[], host: Host, listener: WalkListener): Promise<ScenarioResult> {
+export async function runScenario(
+  lab: Lab,
+  steps: readonly Step[],
+  host: Host,
+  listener: WalkListener,
+  policyTool: PolicyTool = storedPolicies(lab),
+): Promise<ScenarioResult> {
   const tokens = await mintTokens(lab, host.signal);
   const record = new CallRecord(host.now());
-  const mesh = new LabMesh({ lab, host, policies: join(referenceDirectory(), 'policies'), tokens, record });
+  const mesh = new LabMesh({ lab, host, policies: join(referenceDirectory(), 'policies'), tokens, record, policyTool });
   await mesh.change(CLEAN_UP);
   await mesh.waitForAnswers(expectedCells(NO_POLICY));
   const background = new BackgroundCalls(lab, tokens.get('valid') ?? '', record, host.now);
