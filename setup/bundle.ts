@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import { type Step, stampOf } from './step.ts';
 
 const OUT_DIR = 'dist';
@@ -13,6 +13,8 @@ const OUT_DIR = 'dist';
 const NEW_DIR = 'build/dist';
 /** Where bin/mesh keeps compiled code: of no use to another build. */
 const COMPILE_CACHE = 'build/compile-cache';
+/** Built by itself: see there. */
+const QUICK_ENTRY = 'src/quick.ts';
 const ENTRIES = ['src/mesh.ts', 'src/flags/help.ts', 'src/commands/**/*.ts'];
 export const MANIFEST = 'oclif.manifest.json';
 
@@ -43,23 +45,34 @@ const sources = (): string[] => [...globSync('src/**/*.{ts,json}'), ...globSync(
 
 async function bundle(): Promise<void> {
   rmSync(NEW_DIR, { recursive: true, force: true });
-  await build({
-    entryPoints: ENTRIES.flatMap((pattern) => globSync(pattern)).sort(),
+  const common = {
     outdir: NEW_DIR,
     outbase: 'src',
     bundle: true,
-    splitting: true,
-    format: 'esm',
     platform: 'node',
     target: 'node24',
     minifySyntax: true,
     legalComments: 'none',
     keepNames: true,
     sourcemap: 'linked',
-    external: EXTERNAL,
-    banner: { js: COMMONJS_BANNER },
     define: { MESH_BUILD: JSON.stringify(describeBuild()) },
     logLevel: 'warning',
+  } as const satisfies BuildOptions;
+  await build({
+    ...common,
+    entryPoints: ENTRIES.flatMap((pattern) => globSync(pattern)).sort(),
+    splitting: true,
+    format: 'esm',
+    external: EXTERNAL,
+    banner: { js: COMMONJS_BANNER },
+  });
+  await build({
+    ...common,
+    entryPoints: [QUICK_ENTRY],
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    // With a logging flag the other entry is chosen.
+    external: [...EXTERNAL, './winston.ts'],
   });
   const text = await manifest();
   rmSync(OUT_DIR, { recursive: true, force: true });

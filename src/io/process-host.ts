@@ -54,7 +54,8 @@ export function processHost(process: ProcessLike, now: () => Date = () => new Da
   };
 }
 
-function reportLoss(process: ProcessLike, error: Error): void {
+/** Says once that output is lost. */
+export function reportLoss(process: Pick<ProcessLike, 'exitCode' | 'stderr'>, error: Error): void {
   if (process.exitCode === OUTPUT_LOST) return;
   process.exitCode = OUTPUT_LOST;
   process.stderr.write(`error: standard output cannot be written, it is lost until it can: ${error.message}\n`);

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -80,6 +80,55 @@ describe('bin/mesh', () => {
     const failed = run(MESH, 'mesh_ca', 'probe', '--probe-path', join(dir, 'none'), '--interval', '1s');
     expect(failed.status).to.equal(1);
     expect(failed.stderr).to.match(/^error: .*\n$/);
+  });
+
+  it('answers version and probe as its other entry does, which everybody else gets', () => {
+    const alive = join(dir, 'alive');
+    writeFileSync(alive, '');
+    const lines = [
+      ['mesh_ca', 'version'],
+      ['lab', 'version', '--short'],
+      ['pilot-discovery', 'version', '--help'],
+      ['mesh_ca', 'probe', '--probe-path', alive, '--interval', '1h'],
+      ['mesh_ca', 'probe', '--probe-path', join(dir, 'none'), '--interval', '1h'],
+      ['mesh_ca', 'probe', '--interval', 'x'],
+      ['sidecar-injector', 'probe', '-x'],
+      ['lab', 'probe'],
+      ['probe'],
+    ];
+    for (const words of lines) {
+      expect(run(MESH, ...words), words.join(' ')).to.deep.equal(run(process.execPath, resolve('dist/mesh.js'), ...words));
+    }
+  });
+
+  it('fails when what it prints cannot be written, and not when nobody wants to read it', () => {
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(MESH, ['mesh_ca', 'version'], { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
+    closeSync(full);
+    expect(status).to.equal(1);
+    expect(stderr).to.match(/^error: standard output cannot be written, .*\n$/);
+    const unread = spawnSync('sh', ['-c', `"${MESH}" mesh_ca version | :`], { encoding: 'utf8' });
+    expect(unread).to.include({ status: 0, stderr: '' });
+  });
+
+  it('prints everything into a pipe that does not block, whose reader is slow', () => {
+    // The reader makes the end that it shares with bin/mesh non-blocking, fills the pipe, and is slow.
+    const script = `
+import fcntl, os, subprocess, sys, time
+r, w = os.pipe()
+fcntl.fcntl(w, fcntl.F_SETFL, os.O_NONBLOCK)
+filled = 0
+try:
+  while True: filled += os.write(w, b'.' * 4096)
+except BlockingIOError: pass
+child = subprocess.Popen([sys.argv[1], 'mesh_ca', 'version'], stdout=w)
+os.close(w)
+time.sleep(0.3)
+got = b''
+while chunk := os.read(r, 65536): got += chunk
+print(child.wait(), got[filled:].decode().split(':')[0], got[filled:].decode().count('\\n'))`;
+    const { stdout } = spawnSync('python3', ['-c', script, MESH], { encoding: 'utf8' });
+    expect(stdout).to.equal('0 Version 4\n');
   });
 
   it('ends quietly when its reader goes away', async () => {
