@@ -100,16 +100,20 @@ export const CATALOGUE = {
   MESH601: entry('error', 'webhook is missing', 'apply the manifests of: meshctl install'),
   MESH602: entry('error', 'webhook calls a service that does not exist', 'apply the manifests of: meshctl install'),
   MESH603: entry('error', 'webhook has nobody to answer', 'look why the pods behind its service are not ready'),
-  MESH604: entry('error', 'webhook has no usable CA bundle', 'look at the logs of the injector, which keeps it right'),
+  MESH604: entry(
+    'error',
+    'webhook has no usable CA bundle',
+    'look at the logs of the component behind its service, which keeps it right',
+  ),
   MESH605: entry(
     'error',
     'CA bundle does not match the certificate',
-    'restart the injector, which writes the bundle that its certificate leads to',
+    'restart the component behind its service, which writes the bundle that its certificate leads to',
   ),
   MESH606: entry(
     'warning',
     'failures of the webhook are ignored',
-    'set failurePolicy: Fail, or restart the pods that have started meanwhile',
+    'set failurePolicy: Fail, and restart the pods that have started without a sidecar',
   ),
   MESH607: entry('error', 'webhook does not select labelled namespaces', 'set the namespaceSelector to mesh-injection=enabled'),
 

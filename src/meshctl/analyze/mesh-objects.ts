@@ -11,6 +11,7 @@ export const ANALYSED_KINDS = [
   'endpointSlice',
   'deployment',
   'mutatingWebhookConfiguration',
+  'validatingWebhookConfiguration',
   'policy',
   'meshPolicy',
 ] as const satisfies readonly (keyof Kinds)[];

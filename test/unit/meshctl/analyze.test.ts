@@ -556,7 +556,7 @@ describe('meshctl analyze', () => {
 
     it('finds a CA bundle that is missing, broken, or of another authority', () => {
       expect(found(changed(webhook({ caBundle: '' })))).to.deep.equal([
-        `MESH604 ${NAME}: caBundle is empty: the API server trusts no injector`,
+        `MESH604 ${NAME}: caBundle is empty, so the API server trusts nobody: no pod of a labelled namespace can be created`,
       ]);
       expect(found(changed(webhook({ caBundle: base64('nothing') }))).map((text) => text.slice(0, 8))).to.deep.equal([
         'MESH503 ',
@@ -567,11 +567,24 @@ describe('meshctl analyze', () => {
       ]);
     });
 
+    it('looks at the one that validates policies too', () => {
+      const validation = {
+        ...webhook({ caBundle: '' }, { name: names.validationWebhookName, failurePolicy: 'Ignore', namespaceSelector: {} }),
+        kind: 'ValidatingWebhookConfiguration',
+        metadata: { name: 'mesh-policy-validation' },
+      };
+      const own = (text: string): string => text.replace('ValidatingWebhookConfiguration mesh-policy-validation', 'V');
+      expect(found(changed(validation)).map(own)).to.deep.equal([
+        'MESH604 V: caBundle is empty, so the API server trusts nobody: policies are stored unchecked',
+        'MESH606 V: failurePolicy is Ignore: while nobody answers, policies are stored unchecked',
+      ]);
+    });
+
     it('finds settings that let pods go without a sidecar', () => {
       const lax = webhook({ caBundle: bundle() }, { failurePolicy: 'Ignore', namespaceSelector: { matchLabels: { a: 'b' } } });
       expect(found(changed(lax))).to.deep.equal([
         `MESH607 ${NAME}: its namespaceSelector leaves out namespaces with the label mesh-injection=enabled`,
-        `MESH606 ${NAME}: failurePolicy is Ignore: pods that start while the injector is down have no sidecar, and no policy holds for them`,
+        `MESH606 ${NAME}: failurePolicy is Ignore: while nobody answers, new pods start without a sidecar`,
       ]);
     });
   });

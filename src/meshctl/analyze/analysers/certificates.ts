@@ -2,6 +2,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { parseCertificateChain } from '../../../io/x509/chain.ts';
 import { formatProblem, type Parsed } from '../../../lib/errors.ts';
+import type { Names } from '../../../lib/names.ts';
 import type { KubeObject } from '../../../model/object.ts';
 import { isMapping } from '../../../model/parse/object.ts';
 import { dataOf, type MeshState, ROOT_NAMESPACE } from '../mesh-state.ts';
@@ -44,7 +45,8 @@ export function heldCertificates({ objects, names }: MeshState): readonly HeldCe
   const ofMaps = objects.configMap
     .filter(({ metadata }) => metadata.name === ROOT_CONFIG_MAP.name)
     .map((map) => held(map, ROOT_CONFIG_MAP.key, 'roots', dataOf(map)[ROOT_CONFIG_MAP.key] ?? ''));
-  return [...ofSecrets, ...ofMaps, ...objects.mutatingWebhookConfiguration.flatMap(bundlesOf)];
+  const configurations = [...objects.mutatingWebhookConfiguration, ...objects.validatingWebhookConfiguration];
+  return [...ofSecrets, ...ofMaps, ...configurations.flatMap((object) => bundlesOf(object, names))];
 }
 
 function secretEntry(secret: KubeObject, entry: string, use: CertificateUse): HeldCertificates {
@@ -55,11 +57,12 @@ function held(object: KubeObject, entry: string, use: CertificateUse, pem: strin
   return { object, entry, path: `data["${entry}"]`, use, certificates: parseCertificates(pem) };
 }
 
-/** The CA bundles of webhooks; an empty one is another matter. */
-function bundlesOf(object: KubeObject): readonly HeldCertificates[] {
+/** The CA bundles of our webhooks; an empty one is another matter. */
+function bundlesOf(object: KubeObject, { webhookName, validationWebhookName }: Names): readonly HeldCertificates[] {
   const webhooks = Array.isArray(object.webhooks) ? (object.webhooks as readonly unknown[]) : [];
   return webhooks.flatMap((webhook, index): readonly HeldCertificates[] => {
-    const config = isMapping(webhook) ? webhook.clientConfig : undefined;
+    const isOurs = isMapping(webhook) && [webhookName, validationWebhookName].some((name) => name === webhook.name);
+    const config = isOurs ? webhook.clientConfig : undefined;
     const bundle = isMapping(config) ? config.caBundle : undefined;
     if (typeof bundle !== 'string' || bundle === '') return [];
     const path = `webhooks[${index}].clientConfig.caBundle`;

@@ -2,11 +2,11 @@ import { checkChain, describeCertificate } from '../../../io/x509/chain.ts';
 import { type Finding, subjectOf } from '../finding.ts';
 import { dataOf, type MeshState } from '../mesh-state.ts';
 import { CHAIN_ENTRY, decode, parseCertificates, problemsText } from './certificates.ts';
-import { clientConfigOf, type InjectionWebhook, injectionWebhooks } from './webhooks.ts';
+import { clientConfigOf, consequenceOf, type MeshWebhook, meshWebhooks } from './webhooks.ts';
 
 /** MESH604, MESH605: the API server would not trust the webhook. */
 export function webhookAuthority(state: MeshState): readonly Finding[] {
-  return injectionWebhooks(state).flatMap((webhook) => {
+  return meshWebhooks(state).flatMap((webhook) => {
     const finding = judge(state, webhook);
     return finding === undefined
       ? []
@@ -14,13 +14,13 @@ export function webhookAuthority(state: MeshState): readonly Finding[] {
   });
 }
 
-function judge(state: MeshState, webhook: InjectionWebhook): Pick<Finding, 'code' | 'message'> | undefined {
+function judge(state: MeshState, webhook: MeshWebhook): Pick<Finding, 'code' | 'message'> | undefined {
   const { caBundle } = clientConfigOf(webhook.fields);
   // Without a bundle the API server asks the roots of its system, which know no service of a cluster.
   if (typeof caBundle !== 'string' || caBundle === '') {
     return webhook.service === undefined
       ? undefined
-      : { code: 'MESH604', message: 'caBundle is empty: the API server trusts no injector' };
+      : { code: 'MESH604', message: `caBundle is empty, so the API server trusts nobody: ${consequenceOf(webhook)}` };
   }
   const roots = parseCertificates(decode(caBundle));
   if (!roots.ok) return { code: 'MESH604', message: `caBundle: ${problemsText(roots)}` };
@@ -33,8 +33,8 @@ function judge(state: MeshState, webhook: InjectionWebhook): Pick<Finding, 'code
   return { code: 'MESH605', message };
 }
 
-/** The secret that the installed injector serves with: of the account that its service is named after. */
-function secretOf({ objects }: MeshState, { service }: InjectionWebhook) {
+/** The secret that an installed component serves with: of the account that is named after its service. */
+function secretOf({ objects }: MeshState, { service }: MeshWebhook) {
   if (service === undefined) return undefined;
   const { namespace, name } = service;
   return objects.secret.find(

@@ -4,14 +4,14 @@ import type { Service, ServicePort } from '../../../model/service.ts';
 import { type Finding, subjectOf } from '../finding.ts';
 import type { MeshState } from '../mesh-state.ts';
 import { findService } from './policies.ts';
-import { type InjectionWebhook, injectionWebhooks } from './webhooks.ts';
+import { consequenceOf, type MeshWebhook, meshWebhooks } from './webhooks.ts';
 
 /** MESH601, MESH602, MESH603: the webhook is not there, or calls nobody. */
 export function webhookReach(state: MeshState): readonly Finding[] {
-  if (!state.isCluster || !state.knows('mutatingWebhookConfiguration')) return [];
-  const webhooks = injectionWebhooks(state);
-  if (webhooks.length === 0) return missing(state);
-  return webhooks.flatMap((webhook) => unreachable(state, webhook));
+  if (!state.isCluster) return [];
+  const webhooks = meshWebhooks(state);
+  const isMissed = state.knows('mutatingWebhookConfiguration') && !webhooks.some(({ role }) => role === 'injection');
+  return [...(isMissed ? missing(state) : []), ...webhooks.flatMap((webhook) => unreachable(state, webhook))];
 }
 
 /** Nobody misses a webhook in a cluster whose namespaces do not ask for it. */
@@ -24,11 +24,11 @@ function missing({ objects, names }: MeshState): readonly Finding[] {
   }));
 }
 
-function unreachable(state: MeshState, { object, fields, path, service: target }: InjectionWebhook): readonly Finding[] {
+function unreachable(state: MeshState, webhook: MeshWebhook): readonly Finding[] {
+  const { object, path, service: target } = webhook;
   if (target === undefined || !state.knows('service')) return [];
   const subject = subjectOf(object);
-  const consequence =
-    fields.failurePolicy === 'Ignore' ? 'new pods start without a sidecar' : 'no pod of a labelled namespace can be created';
+  const consequence = consequenceOf(webhook);
   const { namespace, name, port: number } = target;
   const where = `${path}.clientConfig.service`;
   const service = findService(state.snapshot, namespace, name);

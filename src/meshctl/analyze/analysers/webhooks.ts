@@ -1,9 +1,10 @@
-/** The injection webhook as the API server is told of it. */
+/** The webhooks of the mesh as the API server is told of them. */
 import type { KubeObject } from '../../../model/object.ts';
 import { type Fields, isMapping } from '../../../model/parse/object.ts';
 import type { MeshState } from '../mesh-state.ts';
 
-export interface InjectionWebhook {
+export interface MeshWebhook {
+  readonly role: 'injection' | 'validation';
   readonly object: KubeObject;
   readonly fields: Fields;
   /** JSON path of the webhook in the object. */
@@ -12,22 +13,38 @@ export interface InjectionWebhook {
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number } | undefined;
 }
 
-/** Those webhooks that inject sidecars, by their name. */
-export function injectionWebhooks({ objects, names }: MeshState): readonly InjectionWebhook[] {
-  return objects.mutatingWebhookConfiguration.flatMap((object) => {
-    const webhooks = Array.isArray(object.webhooks) ? (object.webhooks as readonly unknown[]) : [];
-    return webhooks.flatMap((fields, index): readonly InjectionWebhook[] => {
-      if (!isMapping(fields) || fields.name !== names.webhookName) return [];
-      return [{ object, fields, path: `webhooks[${index}]`, service: serviceOf(fields) }];
-    });
-  });
+/** Those webhooks that inject sidecars, and those that validate policies, by their names. */
+export function meshWebhooks({ objects, names }: MeshState): readonly MeshWebhook[] {
+  const { mutatingWebhookConfiguration: mutating, validatingWebhookConfiguration: validating } = objects;
+  return [
+    ...mutating.flatMap((object) => webhooksOf(object, 'injection', names.webhookName)),
+    ...validating.flatMap((object) => webhooksOf(object, 'validation', names.validationWebhookName)),
+  ];
+}
+
+/** What happens while a webhook cannot be called. */
+export function consequenceOf({ role, fields }: MeshWebhook): string {
+  if (role === 'injection') {
+    return fields.failurePolicy === 'Ignore'
+      ? 'new pods start without a sidecar'
+      : 'no pod of a labelled namespace can be created';
+  }
+  return fields.failurePolicy === 'Ignore' ? 'policies are stored unchecked' : 'no policy can be created or changed';
 }
 
 export function clientConfigOf({ clientConfig }: Fields): Fields {
   return isMapping(clientConfig) ? clientConfig : {};
 }
 
-function serviceOf(fields: Fields): InjectionWebhook['service'] {
+function webhooksOf(object: KubeObject, role: MeshWebhook['role'], name: string): readonly MeshWebhook[] {
+  const webhooks = Array.isArray(object.webhooks) ? (object.webhooks as readonly unknown[]) : [];
+  return webhooks.flatMap((fields, index): readonly MeshWebhook[] => {
+    if (!isMapping(fields) || fields.name !== name) return [];
+    return [{ role, object, fields, path: `webhooks[${index}]`, service: serviceOf(fields) }];
+  });
+}
+
+function serviceOf(fields: Fields): MeshWebhook['service'] {
   const { service } = clientConfigOf(fields);
   if (!isMapping(service) || typeof service.name !== 'string' || typeof service.namespace !== 'string') return undefined;
   return { namespace: service.namespace, name: service.name, port: typeof service.port === 'number' ? service.port : 443 };
