@@ -1,6 +1,6 @@
 /** The whole of sidecar-injector, called over HTTPS as an API server does. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { expect } from 'chai';
 import { DEFAULT_INJECTION_CONFIG } from '../../src/injection/default-config.ts';
 import { generateKeyPair, privateKeyPem } from '../../src/io/x509/key.ts';
@@ -122,10 +122,12 @@ describe('sidecar-injector', function () {
     expect(await injector.inject()).to.contain('mesh-proxy');
   });
 
-  it('answers a thousand reviews at once, each with its own UID', async () => {
+  it('answers a thousand reviews over a hundred connections at once, each with its own UID', async () => {
     await injector.start();
+    const agent = new Agent({ keepAlive: true, maxSockets: 100 });
     const uids = Array.from({ length: 1_000 }, (_, index) => `uid-${index}`);
-    const answers = await Promise.all(uids.map((uid) => injector.post(review(uid))));
+    const answers = await Promise.all(uids.map((uid) => injector.post(review(uid), { agent })));
+    agent.destroy();
     expect(answers.map(({ text }) => JSON.parse(text).response.uid)).to.deep.equal(uids);
     expect(new Set(answers.map(({ text }) => JSON.parse(text).response.patch)).size).to.equal(1);
   });
