@@ -26,6 +26,8 @@ export interface CaConfig {
   /** Undefined: every namespace. */
   readonly listenedNamespace: string | undefined;
   readonly source: AuthoritySource;
+  /** Whether accounts that serve webhooks are given the names that these are called by. */
+  readonly appendDnsNames: boolean;
   readonly limits: SigningLimits;
   /** Of keys that the authority makes: its own, and those of service accounts. */
   readonly keyType: KeyType;
@@ -60,6 +62,7 @@ export function resolveConfig(
     storageNamespace,
     listenedNamespace: options['listened-namespace'] || env['NAMESPACE'] || undefined,
     source: authoritySource(options, cwd),
+    appendDnsNames: options['append-dns-names'],
     limits: signingLimits(options),
     keyType: keyTypeOf(options),
     grace: gracePeriod(options),

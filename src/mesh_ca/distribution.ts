@@ -6,7 +6,8 @@ import { kindsFor } from '../model/kinds.ts';
 import type { OpenedStore } from '../sources/store/open.ts';
 import { rootPem } from './authority.ts';
 import type { CaConfig } from './config.ts';
-import { keepSecrets } from './keep-secrets.ts';
+import { followDnsNames, NO_DNS_NAMES } from './follow-dns-names.ts';
+import { keepSecrets, type SecretKeeper } from './keep-secrets.ts';
 import type { Leadership } from './leadership.ts';
 import type { AuthorityHolder } from './live-authority.ts';
 import { followNamespaces } from './publish-root.ts';
@@ -51,7 +52,10 @@ export function distribute(options: DistributionOptions): Distribution {
     only: config.listenedNamespace,
   });
   spread.add(() => publisher.missing());
-  const secrets =
+  const dnsNames = config.appendDnsNames
+    ? followDnsNames({ ...common, only: config.listenedNamespace, onChange: (namespace) => secrets?.recheck(namespace) })
+    : NO_DNS_NAMES;
+  const secrets: SecretKeeper | undefined =
     store.client === undefined
       ? undefined
       : keepSecrets({
@@ -60,7 +64,7 @@ export function distribute(options: DistributionOptions): Distribution {
           namespace: config.listenedNamespace,
           authority,
           trustDomain: settings.trustDomain,
-          dnsNames: () => [],
+          dnsNames,
           keyType: config.keyType,
           limits: config.limits,
           grace: config.grace,

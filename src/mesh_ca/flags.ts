@@ -3,7 +3,6 @@ import { flagTable } from '../flags/table.ts';
 import { milliseconds, seconds } from '../lib/duration.ts';
 
 const HOUR = 3600;
-const KUBERNETES_REFUSED = 'needs a Kubernetes cluster, which this build does not support yet';
 
 /** The flags of `mesh_ca` itself, which starts the certificate authority. */
 export const caFlags = flagTable({
@@ -11,8 +10,7 @@ export const caFlags = flagTable({
   'append-dns-names': {
     type: 'bool',
     default: false,
-    summary: 'append DNS names to certificates for webhook services',
-    refused: KUBERNETES_REFUSED,
+    summary: 'append DNS names to certificates for webhook services (on Kubernetes)',
   },
   'cert-chain': { type: 'string', default: '', summary: 'certificate chain file path' },
   'citadel-storage-namespace': {

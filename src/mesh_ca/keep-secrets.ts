@@ -21,6 +21,7 @@ import {
   type Verdict,
 } from './account-secret.ts';
 import { rootPem } from './authority.ts';
+import type { DnsNames } from './follow-dns-names.ts';
 import { followEach } from './follow-each.ts';
 import type { Leadership } from './leadership.ts';
 import type { LiveAuthority } from './live-authority.ts';
@@ -39,8 +40,8 @@ export interface SecretsOptions {
   readonly authority: LiveAuthority;
   readonly leadership: Pick<Leadership, 'term' | 'onTerm'>;
   readonly trustDomain: () => string;
-  /** DNS names that an account's certificate has. */
-  readonly dnsNames: (account: AccountRef) => readonly string[];
+  /** DNS names that accounts' certificates have beside their identity. */
+  readonly dnsNames: DnsNames;
   readonly keyType: KeyType;
   readonly limits: Pick<SigningLimits, 'defaultTtl' | 'organization'>;
   readonly grace: GracePeriod;
@@ -127,7 +128,7 @@ class Keeper implements SecretKeeper {
     });
     this.#accounts = accounts.entries;
     this.#secrets = secrets.entries;
-    this.synced = Promise.all([accounts.synced, secrets.synced]).then(() => {
+    this.synced = Promise.all([accounts.synced, secrets.synced, options.dnsNames.synced]).then(() => {
       this.#isSynced = true;
       leadership.onTerm(() => void this.check());
     });
@@ -195,7 +196,7 @@ class Keeper implements SecretKeeper {
 
   async #write(account: AccountRef, identity: SpiffeId, before: KubeObject | undefined, reason: string): Promise<void> {
     const { store, kinds, type, authority, keyType, limits, now, newSerial, leadership, logger } = this.#options;
-    const request = { identity, dnsNames: this.#options.dnsNames(account), keyType, limits };
+    const request = { identity, dnsNames: this.#options.dnsNames.namesOf(account), keyType, limits };
     const issued = await issueIdentity(() => authority.current(), request, now, newSerial());
     // The term may have ended while the key was made.
     if (leadership.term() === undefined) return;
@@ -208,7 +209,7 @@ class Keeper implements SecretKeeper {
   #verdict(stored: StoredIdentity, account: AccountRef, identity: SpiffeId): Verdict {
     const { authority, grace, now } = this.#options;
     const { roots, pems, validity } = authority.current();
-    const dnsNames = this.#options.dnsNames(account);
+    const dnsNames = this.#options.dnsNames.namesOf(account);
     const circumstances = [identity.trustDomain, account.uid, ...dnsNames].join(' ');
     const good = this.#good.get(stored);
     if (good !== undefined && good.rootPem === pems.roots && good.circumstances === circumstances && now() < good.until) {

@@ -4,10 +4,10 @@ import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { createLogging } from '../io/log/winston.ts';
 import { seconds } from '../lib/duration.ts';
-import { formatProblem } from '../lib/errors.ts';
+import { formatProblem, MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
-import { openStore } from '../sources/store/open.ts';
-import { resolveConfig } from './config.ts';
+import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { type CaConfig, resolveConfig } from './config.ts';
 import type { CaFlags } from './flags.ts';
 import { serve } from './serve.ts';
 
@@ -32,6 +32,7 @@ export async function run(invocation: Invocation<CaFlags>, host: Host): Promise<
       },
     });
     try {
+      requireCluster(config, store);
       await serve(config, store, host, logger);
     } finally {
       await store.close();
@@ -40,4 +41,13 @@ export async function run(invocation: Invocation<CaFlags>, host: Host): Promise<
   } finally {
     await logging.close();
   }
+}
+
+/** Throws `usage` for what only an API server has. */
+function requireCluster({ appendDnsNames }: CaConfig, { client }: OpenedStore): void {
+  if (!appendDnsNames || client !== undefined) return;
+  throw new MeshError(
+    'usage',
+    'flag --append-dns-names needs a Kubernetes API server: in a directory of manifests there are no secrets of service accounts',
+  );
 }

@@ -76,6 +76,7 @@ describe('mesh_ca on a real API server', function () {
     }
   }
 
+  const namesIn = (secret: Stored): string => new X509Certificate(secret.text('cert-chain.pem')).subjectAltName ?? '';
   const patch = (account: string, data: Readonly<Record<string, string>>): void => {
     const encoded = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
     cluster.kubectl(['patch', 'secret', `mesh.${account}`, '-n', NS, '--type=merge', '-p', JSON.stringify({ data: encoded })]);
@@ -158,6 +159,58 @@ describe('mesh_ca on a real API server', function () {
     expect((await secretOf('default')).resourceVersion).to.equal(before.resourceVersion);
     expect((await secretOf('taken')).resourceVersion).to.equal(taken.resourceVersion);
     expect(second.log).not.to.contain('secret of a service account issued');
+  });
+
+  it('puts the names that webhooks are called by into the certificates of those who serve them', async () => {
+    const hook = {
+      name: 'hook.ca.test',
+      clientConfig: { service: { namespace: NS, name: 'hook', path: '/', port: 443 } },
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+      // It is called for nothing.
+      rules: [{ operations: ['CREATE'], apiGroups: ['none.test'], apiVersions: ['v1'], resources: ['nothing'] }],
+    };
+    const service = (name: string, app: string) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: NS },
+      spec: { selector: { app }, ports: [{ port: 443 }] },
+    });
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'hook-0', namespace: NS, labels: { app: 'hook', more: 'x' } },
+      spec: { serviceAccountName: 'hooked', containers: [{ name: 'app', image: 'none' }] },
+    };
+    const configuration = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: 'ca-test' },
+      webhooks: [hook],
+    };
+    cluster.kubectl(['create', 'serviceaccount', 'hooked', '-n', NS]);
+    const ca = await start({ 'append-dns-names': true });
+    const first = await secretOf('hooked');
+    const other = await secretOf('default');
+    const objects = [service('hook', 'hook'), service('api', 'hook'), pod, configuration];
+    cluster.kubectl(['apply', '-f', '-'], objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+    try {
+      const names = await eventually(() => {
+        const now = readSecret(cluster, NS, 'mesh.hooked');
+        return now === undefined || now.resourceVersion === first.resourceVersion ? undefined : namesIn(now);
+      });
+      expect(names).to.equal(`URI:spiffe://cluster.local/ns/${NS}/sa/hooked, DNS:hook.${NS}, DNS:hook.${NS}.svc`);
+      await stop(ca);
+      const hooked = await secretOf('hooked');
+      const again = await start({ 'append-dns-names': true });
+      await again.logged('this replica leads');
+      patch('hooked', { 'root-cert.pem': 'mine' });
+      await eventually(() => (readSecret(cluster, NS, 'mesh.hooked')?.text('root-cert.pem') === 'mine' ? undefined : true));
+      expect((await secretOf('hooked')).text('key.pem'), 'a restart changes nothing').to.equal(hooked.text('key.pem'));
+      expect((await secretOf('default')).resourceVersion).to.equal(other.resourceVersion);
+    } finally {
+      cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'ca-test']);
+    }
   });
 
   describe('tells callers by tokens of the API server', () => {

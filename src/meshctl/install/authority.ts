@@ -27,6 +27,13 @@ export function authorityObjects({ namespace, image }: InstallOptions): readonly
       { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROOT_CONFIG_MAP], verbs: [...READ, 'update'] },
       // What is yet to be made has no name for a Role.
       { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+      // Whose webhooks are called by which names (--append-dns-names).
+      { apiGroups: [''], resources: ['services', 'pods'], verbs: FOLLOW },
+      {
+        apiGroups: ['admissionregistration.k8s.io'],
+        resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+        verbs: FOLLOW,
+      },
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
     ]),
     ...ownNamespaceRights(component, [

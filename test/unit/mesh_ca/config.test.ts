@@ -28,6 +28,7 @@ describe('the configuration of mesh_ca', () => {
         organization: '',
         certificateAuthorities: [],
       },
+      appendDnsNames: false,
       keyType: 'rsa-2048',
       grace: { ratio: 0.5, minimum: seconds(600) },
       grpc: {
