@@ -98,6 +98,7 @@ function definition(kind: ResourceKind, names: Names, spec: StructuralSchema): K
             openAPIV3Schema: {
               description: POLICY_SUMMARY,
               type: 'object',
+              required: ['spec'],
               properties: {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },

@@ -12,6 +12,8 @@ const PEER = {
   properties: {
     mtls: {
       type: 'object',
+      // `mtls:` with nothing behind it is `mtls: {}`; an API server would drop it otherwise.
+      nullable: true,
       additionalProperties: false,
       properties: { mode: { enum: ['STRICT', 'PERMISSIVE'] }, allowTls: { type: 'boolean' } },
     },
