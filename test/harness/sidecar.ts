@@ -16,7 +16,7 @@ import { TestDiscovery } from './test-discovery.ts';
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined> | T | undefined,
-  ms = 15_000,
+  ms = 50_000,
 ): Promise<T> {
   const deadline = AbortSignal.timeout(ms);
   let last: unknown;
