@@ -21,6 +21,10 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
     summary: 'certificate authority that issues workload certificates',
     subcommands: ['probe', 'version'],
   },
+  mixs: {
+    summary: 'policy checks, quota and telemetry, between proxies and infrastructure back ends',
+    subcommands: ['probe', 'server', 'version'],
+  },
   meshctl: {
     summary: 'create, replace, list and explain policies and other objects',
     subcommands: [

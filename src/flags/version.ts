@@ -8,6 +8,9 @@ export const versionFlags = flagTable({ ...loggingFlags, short });
 
 export type VersionFlags = typeof versionFlags;
 
+/** Those of a component whose version takes no logging flags. */
+export const shortVersionFlags = flagTable({ short });
+
 /** Those of a component with log scopes of its own. */
 export function versionFlagsFor(scopes: readonly string[]): VersionFlags {
   return flagTable({ ...loggingFlagsFor(scopes), short });

@@ -32,14 +32,18 @@ export async function runProbe({ options }: { readonly options: ProbeOptions }, 
   return 0;
 }
 
-/** `probe` as a command: with its log. @throws as `runProbe` and `createLogging` */
-export function probeCommand(invocation: LoggingInvocation & { readonly options: ProbeOptions }, host: Host): Promise<number> {
-  return withLogOnDemand(invocation, host, [DEFAULT_SCOPE], async (logger) => {
-    const code = await runProbe(invocation, host);
-    logger.debug('the probed file is fresh', { path: invocation.options['probe-path'] });
-    return code;
-  });
+/** `probe` as a command: with its log, whose scopes are the component's. @throws as `runProbe` and `createLogging` */
+export function probeCommandFor(scopes: readonly string[]) {
+  return (invocation: LoggingInvocation & { readonly options: ProbeOptions }, host: Host): Promise<number> =>
+    withLogOnDemand(invocation, host, scopes, async (logger) => {
+      const code = await runProbe(invocation, host);
+      logger.debug('the probed file is fresh', { path: invocation.options['probe-path'] });
+      return code;
+    });
 }
+
+/** That of a component whose only scope is `default`. */
+export const probeCommand = probeCommandFor([DEFAULT_SCOPE]);
 
 /** @throws MeshError `unavailable` unless the file was modified less than interval + 10 ms before `now`. */
 export function checkFresh(path: string, interval: Duration, now: Date): void {

@@ -1,3 +1,5 @@
+import type { Writable } from 'node:stream';
+import type { Registry } from 'prom-client';
 import type { Logger } from '../../io/log/logger.ts';
 import type {
   BuiltInstance,
@@ -23,17 +25,10 @@ export interface AdapterEnvironment {
   readonly random: () => number;
   /** Aborted when the handler is closed. */
   readonly signal: AbortSignal;
-  readonly stdout: import('node:stream').Writable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
   /** Where the prometheus adapter puts what is scraped on the monitoring port. */
-  readonly metrics: import('prom-client').Registry;
-  /** What is known of pods, for the kubernetes template. */
-  readonly workloads: WorkloadIndex;
-}
-
-export interface WorkloadIndex {
-  /** By `kubernetes://<pod>.<namespace>`. */
-  byUid(uid: string): KubernetesOutput | undefined;
-  byIp(ip: string): KubernetesOutput | undefined;
+  readonly metrics: Registry;
 }
 
 /** A running handler. Methods are there for the templates its adapter names. Whatever they throw or take too long for is the dispatcher's to bound. */

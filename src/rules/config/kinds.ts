@@ -1,3 +1,5 @@
+import type { Names } from '../../lib/names.ts';
+import { type Kinds, kindsFor } from '../../model/kinds.ts';
 import type { ResourceKind } from '../../model/object.ts';
 import { ADAPTERS } from '../adapter/adapters.ts';
 import { TEMPLATES } from '../template/templates.ts';
@@ -26,6 +28,12 @@ export function ruleKinds(domain: string): readonly RuleKind[] {
     ...[...ADAPTERS.keys()].map((name) => ({ part: 'adapter' as const, name, resource: resource(name) })),
     ...Object.keys(TEMPLATES).map((name) => ({ part: 'template' as const, name, resource: resource(name) })),
   ];
+}
+
+/** Every kind of object that there is in a mesh: what discovery reads, and what mixs reads. */
+export function allKinds(names: Names): Kinds {
+  const rules = ruleKinds(names.domain).map(({ resource }): [string, ResourceKind] => [`rules ${resource.kind}`, resource]);
+  return { ...kindsFor(names), ...Object.fromEntries(rules) };
 }
 
 /** As the peers' tools make plurals, whose definitions users have: `apikeies`. */

@@ -143,13 +143,15 @@ class Compiler {
       canonicalised(left.type, left.evaluate, left.literal),
       canonicalised(right.type, right.evaluate, right.literal),
     ];
+    // What is absent equals nothing: with that, a rule against all but some value holds for those who bring none.
+    const ofAbsent = operator === '==' ? false : operator === '!=' ? true : undefined;
     return {
       type: result,
       evaluate: (bag) => {
         const a = first(bag);
-        if (a === undefined) return undefined;
+        if (a === undefined) return ofAbsent;
         const b = second(bag);
-        return b === undefined ? undefined : apply(a, b);
+        return b === undefined ? ofAbsent : apply(a, b);
       },
     };
   }

@@ -4,6 +4,7 @@ import type { Value, ValueType } from '../attribute/value.ts';
 /**
  * An expression, checked and compiled once. It depends on nothing but the bag and never throws: `undefined` means that an attribute it
  * needs is absent and no `|` gave another, or that a value cannot be used as asked (a division by zero, text that is no IP address).
+ * Equality alone has an answer then too: what is absent equals nothing.
  */
 export interface CompiledExpression {
   readonly text: string;

@@ -93,7 +93,7 @@ function walkOne(op: 'not' | 'minus' | 'size' | 'reverse' | 'toLower', value: Pl
 }
 
 function walkTwo(op: Exclude<Infix, '|' | '&&' | '||'> | 'startsWith' | 'endsWith', left: Plain, right: Plain): Plain {
-  if (left === undefined || right === undefined) return undefined;
+  if (left === undefined || right === undefined) return op === '==' ? false : op === '!=' ? true : undefined;
   if (op === 'startsWith') return String(left).startsWith(String(right));
   if (op === 'endsWith') return String(left).endsWith(String(right));
   if (op === '==') return left === right;

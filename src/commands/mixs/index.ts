@@ -1,0 +1,10 @@
+import { meshCommand } from '../../flags/command.ts';
+import { flagTable } from '../../flags/table.ts';
+
+export default meshCommand({
+  id: ['mixs'],
+  summary: 'policy checks, quota and telemetry, between proxies and infrastructure back ends',
+  examples: ['server --help', 'server --configStoreURL fs://./rules'],
+  flags: flagTable({}),
+  run: 'help',
+});

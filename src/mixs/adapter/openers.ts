@@ -1,0 +1,30 @@
+import { MeshError } from '../../lib/errors.ts';
+import type { DenierParams } from '../../rules/adapter/denier.ts';
+import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
+import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
+import type { AdapterEnvironment, Handler } from './adapter.ts';
+import { openDenier } from './denier.ts';
+import { openMemquota } from './memquota.ts';
+import { openNoop } from './noop.ts';
+
+/** Opens a handler whose parameters are still untyped; they are those that the adapter's own spec has read. */
+type Opener = (params: unknown, environment: AdapterEnvironment) => Handler;
+
+/** Ties what opens a handler to the parameters that its adapter reads. */
+function opener<Params>(open: (params: Params, environment: AdapterEnvironment) => Handler): Opener {
+  return (params, environment) => open(params as Params, environment);
+}
+
+/** What opens the handlers of each adapter of rules/adapter. */
+export const OPENERS: Readonly<Record<string, Opener>> = {
+  denier: opener<DenierParams>(openDenier),
+  memquota: opener<MemquotaParams>(openMemquota),
+  noop: openNoop,
+};
+
+/** @throws MeshError when the handler cannot be opened */
+export function openHandler({ adapter, params }: ConfiguredHandler, environment: AdapterEnvironment): Handler {
+  const open = OPENERS[adapter];
+  if (open === undefined) throw new MeshError('unimplemented', `handlers of ${adapter} cannot be opened`);
+  return open(params, environment);
+}

@@ -1,0 +1,142 @@
+/** istio.mixer.v1.Mixer: checks, quota and reports, as clients of Mixer ask for them. */
+import {
+  type CheckRequest,
+  CheckRequest as CheckRequestCodec,
+  CheckResponse,
+  HeaderOperation_Operation,
+  type ReferencedAttributes,
+  ReferencedAttributes_Condition,
+  ReportRequest,
+  ReportRequest_RepeatedAttributesSemantics,
+  ReportResponse,
+} from '#gen/istio/mixer/v1/mixer.ts';
+import { type CallContext, type Method, unary } from '../../io/grpc/types.ts';
+import { MeshError } from '../../lib/errors.ts';
+import type { AttributeBag, Vocabulary } from '../../rules/attribute/bag.ts';
+import { bagFrom, type Reference, TrackedBag } from '../../rules/attribute/bags.ts';
+import type { Value } from '../../rules/attribute/value.ts';
+import { decodeAttributes } from '../attribute/decode.ts';
+import { DictionaryWriter } from '../attribute/dictionary.ts';
+import type { CheckOutcome, Dispatcher, HeaderOperation } from '../dispatch/dispatcher.ts';
+import type { WorkerPool } from './worker-pool.ts';
+
+/** What the configuration in force has for requests. */
+export interface InForce {
+  readonly dispatcher: Dispatcher;
+  readonly vocabulary: Vocabulary;
+}
+
+export interface MixerOptions {
+  readonly inForce: () => InForce;
+  readonly pool: WorkerPool;
+  /** Told of attributes that nobody knows. */
+  readonly unknownAttribute: (name: string) => void;
+}
+
+const MAX_QUOTAS = 100;
+const MAX_BAGS = 10_000;
+const REFERENCE_CONDITION = {
+  true: ReferencedAttributes_Condition.EXACT,
+  false: ReferencedAttributes_Condition.ABSENCE,
+} as const;
+
+export function mixerMethods(options: MixerOptions): readonly Method[] {
+  const { pool } = options;
+  return [
+    unary('/istio.mixer.v1.Mixer/Check', CheckRequestCodec, CheckResponse, (request, context) =>
+      pool.run(() => check(request, context, options), context.signal),
+    ),
+    unary('/istio.mixer.v1.Mixer/Report', ReportRequest, ReportResponse, (request, context) =>
+      pool.run(() => report(request, context, options), context.signal),
+    ),
+  ];
+}
+
+async function check(request: CheckRequest, { signal }: CallContext, options: MixerOptions): Promise<CheckResponse> {
+  if (Object.keys(request.quotas).length > MAX_QUOTAS) {
+    throw new MeshError('invalid', `quotas: a request asks for at most ${MAX_QUOTAS}`);
+  }
+  const { dispatcher, vocabulary } = options.inForce();
+  const values = new Map<string, Value>();
+  const { globalWordCount } = request;
+  decodeAttributes(request.attributes, { vocabulary, globalWordCount, unknown: options.unknownAttribute }, values);
+  const bag = new TrackedBag(await dispatcher.prepare(bagFrom(values), signal));
+  const outcome = await dispatcher.check(bag, signal);
+  const isGranted = outcome.status.code === 0;
+  return {
+    precondition: {
+      status: { ...outcome.status, details: [] },
+      validDuration: durationOf(outcome.validMs),
+      validUseCount: outcome.validUses,
+      referencedAttributes: referenced(bag.references(), globalWordCount),
+      routeDirective: directiveOf(outcome),
+    },
+    quotas: isGranted ? await allocate(request, bag, dispatcher, signal) : {},
+  };
+}
+
+/** Quotas are taken only for requests that are granted. */
+async function allocate(
+  { quotas, deduplicationId, globalWordCount }: CheckRequest,
+  bag: AttributeBag,
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+): Promise<CheckResponse['quotas']> {
+  const results = Object.entries(quotas).map(async ([name, { amount, bestEffort }]) => {
+    const tracked = new TrackedBag(bag);
+    const { granted, validMs } = await dispatcher.quota(name, tracked, { amount, bestEffort, deduplicationId }, signal);
+    const referencedAttributes = referenced(tracked.references(), globalWordCount);
+    return [name, { grantedAmount: granted, validDuration: durationOf(validMs), referencedAttributes }] as const;
+  });
+  return Object.fromEntries(await Promise.all(results));
+}
+
+async function report(request: ReportRequest, { signal }: CallContext, options: MixerOptions): Promise<ReportResponse> {
+  const { attributes, defaultWords, globalWordCount, repeatedAttributesSemantics } = request;
+  if (attributes.length > MAX_BAGS) throw new MeshError('invalid', `attributes: a report has at most ${MAX_BAGS} sets`);
+  const { dispatcher, vocabulary } = options.inForce();
+  const isDelta = repeatedAttributesSemantics === ReportRequest_RepeatedAttributesSemantics.DELTA_ENCODING;
+  const bags: AttributeBag[] = [];
+  let values = new Map<string, Value>();
+  for (const bytes of attributes) {
+    values = isDelta ? new Map(values) : new Map();
+    decodeAttributes(bytes, { vocabulary, globalWordCount, defaultWords, unknown: options.unknownAttribute }, values);
+    bags.push(await dispatcher.prepare(bagFrom(values), signal));
+  }
+  await dispatcher.report(bags, signal);
+  return {};
+}
+
+/** What a client that keeps the answer must compare, in its own words. */
+function referenced(references: readonly Reference[], globalWordCount: number): ReferencedAttributes {
+  const dictionary = new DictionaryWriter(globalWordCount);
+  const attributeMatches = references.map(({ name, key, present }) => ({
+    name: dictionary.indexOf(name),
+    condition: REFERENCE_CONDITION[`${present}`],
+    regex: '',
+    mapKey: key === undefined ? 0 : dictionary.indexOf(key),
+  }));
+  return { words: dictionary.words, attributeMatches };
+}
+
+function directiveOf({
+  requestHeaders,
+  responseHeaders,
+}: CheckOutcome): NonNullable<CheckResponse['precondition']>['routeDirective'] {
+  if (requestHeaders.length + responseHeaders.length === 0) return undefined;
+  return {
+    updateRequestHeaders: requestHeaders.map(headerOf),
+    updateResponseHeaders: responseHeaders.map(headerOf),
+    directResponseCode: 0,
+    directResponseBody: '',
+  };
+}
+
+function headerOf({ name, value, operation }: HeaderOperation) {
+  return { name, value, operation: HeaderOperation_Operation[operation] };
+}
+
+function durationOf(ms: number): { readonly seconds: number; readonly nanos: number } {
+  const whole = Math.floor(ms / 1000);
+  return { seconds: whole, nanos: Math.round((ms - whole * 1000) * 1e6) };
+}

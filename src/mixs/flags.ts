@@ -1,0 +1,63 @@
+import { loggingFlagsFor } from '../flags/logging.ts';
+import { flagTable } from '../flags/table.ts';
+import { milliseconds } from '../lib/duration.ts';
+
+/** The scopes that mixs logs under. */
+export const MIXS_SCOPES = ['default', 'attributes', 'adapters'] as const;
+
+const MEBIBYTE = 1_048_576;
+const GIBIBYTE = 1_073_741_824;
+const MAX_POOL = 1_000_000;
+
+/** The flags of `mixs server`. */
+export const serverFlags = flagTable({
+  ...loggingFlagsFor(MIXS_SCOPES),
+  adapterWorkerPoolSize: {
+    type: 'int',
+    default: 1024,
+    min: 1,
+    max: MAX_POOL,
+    summary: 'calls of adapters that may wait for their back ends at once',
+  },
+  apiWorkerPoolSize: {
+    type: 'int',
+    default: 1024,
+    min: 1,
+    max: MAX_POOL,
+    summary: 'requests of the API that are worked on at once; more wait',
+  },
+  configDefaultNamespace: {
+    type: 'string',
+    default: 'mesh-system',
+    summary: 'namespace that stores mesh-wide configuration',
+  },
+  configStoreURL: {
+    type: 'string',
+    default: '',
+    summary: 'config store: k8s://<path to client config> or fs://<directory>; with an empty path the in-cluster configuration',
+  },
+  livenessProbeInterval: { type: 'duration', default: milliseconds(0), summary: 'interval of updating the liveness file' },
+  livenessProbePath: { type: 'string', default: '', summary: 'liveness file path' },
+  maxConcurrentStreams: {
+    type: 'uint',
+    default: 1024,
+    min: 1,
+    max: 2 ** 31 - 1,
+    summary: 'outstanding RPCs per connection, at most',
+  },
+  maxMessageSize: {
+    type: 'uint',
+    default: MEBIBYTE,
+    min: 1,
+    max: GIBIBYTE,
+    summary: 'size of one gRPC message in bytes, at most',
+  },
+  monitoringPort: { type: 'uint16', default: 9093, summary: 'HTTP port for self-monitoring information' },
+  port: { type: 'uint16', char: 'p', default: 9091, summary: 'TCP port of the gRPC API' },
+  profile: { type: 'bool', default: false, summary: 'enable profiling at host:port/debug/pprof' },
+  readinessProbeInterval: { type: 'duration', default: milliseconds(0), summary: 'interval of updating the readiness file' },
+  readinessProbePath: { type: 'string', default: '', summary: 'readiness file path' },
+  singleThreaded: { type: 'bool', default: false, summary: 'execute each request in a single routine, for debugging' },
+});
+
+export type ServerFlags = typeof serverFlags;

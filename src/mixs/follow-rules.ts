@@ -1,0 +1,101 @@
+/** The configuration in force: follows the store's objects, compiles them, and opens the handlers they name. */
+import type { Logger } from '../io/log/logger.ts';
+import { milliseconds, seconds } from '../lib/duration.ts';
+import { describeObject, type KubeObject, type ResourceKind } from '../model/object.ts';
+import { compileConfiguration } from '../rules/config/compile.ts';
+import type { Configuration, ConfiguredHandler, ObjectProblem } from '../rules/config/configuration.ts';
+import { type Collection, followKind } from '../sources/collection.ts';
+import { createDebouncer, type Timers } from '../sources/debounce.ts';
+import type { ObjectStore } from '../sources/store/object-store.ts';
+import type { Handler } from './adapter/adapter.ts';
+import { createDispatcher, type DispatchOptions } from './dispatch/dispatch.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
+import { HandlerTable } from './dispatch/handler-table.ts';
+
+const QUIET = milliseconds(100);
+const LONGEST = seconds(2);
+/** Calls of a handler that was replaced, and its last flush, have this long. */
+const HANDLER_GRACE_MS = 5_000;
+
+export interface RulesInForce {
+  readonly configuration: Configuration;
+  readonly dispatcher: Dispatcher;
+}
+
+export interface FollowRulesOptions {
+  readonly store: ObjectStore;
+  readonly kinds: readonly ResourceKind[];
+  readonly dispatch: DispatchOptions;
+  readonly open: (handler: ConfiguredHandler, signal: AbortSignal) => Handler;
+  readonly onChange: (configuration: Configuration) => void;
+  readonly timers: Timers;
+  readonly sleep: (milliseconds: number) => Promise<void>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+export interface FollowedRules {
+  current(): RulesInForce;
+  /** Flushes and closes the handlers. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the first configuration is in force. A change is in force as a whole, between two requests. */
+export async function followRules(options: FollowRulesOptions): Promise<FollowedRules> {
+  const { store, kinds, logger, signal, timers } = options;
+  const handlers = new HandlerTable({
+    open: options.open,
+    graceMs: HANDLER_GRACE_MS,
+    sleep: options.sleep,
+    onProblem: ({ id }, error) => logger.error('a handler does not work', { handler: id, reason: error.message }),
+  });
+  let collections: readonly Collection<KubeObject>[] = [];
+  let current: RulesInForce | undefined;
+  const told = new ProblemLog(logger);
+
+  const compile = (): RulesInForce => {
+    const objects = collections.flatMap((collection) => collection.values());
+    const configuration = compileConfiguration(objects, current?.configuration);
+    told.tell(configuration.problems);
+    const open = handlers.update(configuration.handlers.values());
+    const inForce = { configuration, dispatcher: createDispatcher(configuration, open, options.dispatch) };
+    const { rules, instances } = configuration;
+    logger.info('the configuration is in force', { rules: rules.size, handlers: open.size, instances: instances.size });
+    options.onChange(configuration);
+    current = inForce;
+    return inForce;
+  };
+  const debouncer = createDebouncer({ quiet: QUIET, max: LONGEST, timers }, () => {
+    if (current !== undefined) compile();
+  });
+  signal.addEventListener('abort', () => debouncer.close(), { once: true });
+  const parse = (object: KubeObject) => ({ ok: true, value: object }) as const;
+  collections = kinds.map((kind) => followKind({ store, kind, parse, onChange: () => debouncer.touch(), logger, signal }));
+  await Promise.all(collections.map(({ synced }) => synced));
+  const first = compile();
+  return { current: () => current ?? first, close: () => handlers.close() };
+}
+
+/** Logs every problem once, and once more when it is gone. */
+class ProblemLog {
+  readonly #logger: Logger;
+  #told = new Map<string, ObjectProblem>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  tell(problems: readonly ObjectProblem[]): void {
+    const now = new Map(
+      problems.map((problem) => [JSON.stringify([describeObject(problem.object), problem.path, problem.message]), problem]),
+    );
+    for (const [key, { object, path, message, inForce }] of now) {
+      if (!this.#told.has(key))
+        this.#logger.error('configuration refused', { object: describeObject(object), path, reason: message, inForce });
+    }
+    for (const [key, { object, path }] of this.#told) {
+      if (!now.has(key)) this.#logger.info('configuration is right again', { object: describeObject(object), path });
+    }
+    this.#told = now;
+  }
+}

@@ -1,0 +1,156 @@
+/** mixs: policy checks, quota and telemetry, between proxies and infrastructure back ends. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Invocation } from '../flags/table.ts';
+import { createHealthService } from '../io/grpc/health.ts';
+import { createGrpcServer } from '../io/grpc/server.ts';
+import type { Host } from '../io/host.ts';
+import { createHttpServer } from '../io/http/server.ts';
+import { createLogging, type Logging } from '../io/log/winston.ts';
+import { startProfiler } from '../io/profile/profiler.ts';
+import { ANY_HOST } from '../lib/address.ts';
+import { formatProblem } from '../lib/errors.ts';
+import { buildInfo } from '../lib/version.ts';
+import { allKinds, ruleKinds } from '../rules/config/kinds.ts';
+import { systemTimers } from '../sources/debounce.ts';
+import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { openHandler } from './adapter/openers.ts';
+import { measured } from './api/measured.ts';
+import { mixerMethods } from './api/mixer.ts';
+import { WorkerPool } from './api/worker-pool.ts';
+import { MIXS_SCOPES, type ServerFlags } from './flags.ts';
+import { type FollowedRules, followRules } from './follow-rules.ts';
+import { createMixsMetrics, type MixsMetrics } from './metrics.ts';
+import { monitoringHandler } from './monitoring.ts';
+import { keepProbeFiles } from './probe-files.ts';
+
+/** Requests that run get this long at shutdown. */
+const SHUTDOWN_GRACE_MS = 5_000;
+
+/** Serves until the host's signal; gives the exit code. */
+export async function run(invocation: Invocation<ServerFlags>, host: Host): Promise<number> {
+  const { options } = invocation;
+  const logging = await createLogging(options, host, MIXS_SCOPES);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([host.signal, stop.signal]);
+  try {
+    const store = open(options.configStoreURL, host, logging);
+    try {
+      await serve(options, store, host, logging, signal);
+    } finally {
+      stop.abort();
+      await store.close();
+    }
+    return 0;
+  } finally {
+    await logging.close();
+  }
+}
+
+function open(path: string, { names, env, cwd, now }: Host, logging: Logging): OpenedStore {
+  const logger = logging.scope('default');
+  return openStore(path, {
+    flag: '--configStoreURL',
+    kinds: allKinds(names),
+    env,
+    cwd,
+    now,
+    newUid: randomUUID,
+    onProblem: (problems) => {
+      for (const problem of problems) logger.warn('an object in the store is refused', { problem: formatProblem(problem) });
+    },
+  });
+}
+
+type Options = Invocation<ServerFlags>['options'];
+
+async function serve(options: Options, store: OpenedStore, host: Host, logging: Logging, signal: AbortSignal): Promise<void> {
+  const logger = logging.scope('default');
+  const pool = new WorkerPool(options.apiWorkerPoolSize);
+  const metrics = createMixsMetrics(buildInfo.version, () => pool);
+  const rules = await startRules(options, store, host, logging, metrics, signal);
+  const attributes = logging.scope('attributes');
+  const mixer = mixerMethods({
+    pool,
+    inForce: () => {
+      const { dispatcher, configuration } = rules.current();
+      return { dispatcher, vocabulary: configuration.vocabulary };
+    },
+    unknownAttribute: (name) => {
+      metrics.unknownAttribute();
+      attributes.debug('nobody knows an attribute', { name });
+    },
+  });
+  const health = createHealthService();
+  const server = createGrpcServer(
+    {
+      methods: [...measured(mixer, metrics), ...health.methods],
+      maxMessageSize: options.maxMessageSize,
+      maxConcurrentStreams: options.maxConcurrentStreams,
+    },
+    logger,
+  );
+  const profiler = options.profile ? await startProfiler(host.now, signal) : undefined;
+  const monitoring = createHttpServer({
+    handle: monitoringHandler({ metrics, rules, store, logging, profiler }),
+    onError: (error, { path }) => logger.error('a page failed', { path, error }),
+  });
+  try {
+    await monitoring.listen({ host: ANY_HOST, port: options.monitoringPort });
+    await server.listen({ host: ANY_HOST, port: options.port });
+    health.set('', 'serving');
+    logger.info('serving', { port: server.port, monitoringPort: monitoring.port });
+    await Promise.all([aborted(host.signal), ...keepProbeFiles(options, server.port, logger, signal)]);
+    logger.info('shutting down');
+  } finally {
+    health.set('', 'not_serving');
+    await server.close(SHUTDOWN_GRACE_MS);
+    await rules.close();
+    await monitoring.close(SHUTDOWN_GRACE_MS);
+  }
+}
+
+function startRules(
+  options: Options,
+  store: OpenedStore,
+  { names, now, stdout, stderr }: Host,
+  logging: Logging,
+  metrics: MixsMetrics,
+  signal: AbortSignal,
+): Promise<FollowedRules> {
+  const adapters = logging.scope('adapters');
+  return followRules({
+    store,
+    kinds: ruleKinds(names.domain).map(({ resource }) => resource),
+    dispatch: {
+      defaultNamespace: options.configDefaultNamespace,
+      meter: metrics,
+      elapsed: () => performance.now(),
+      singleThreaded: options.singleThreaded,
+    },
+    open: (handler, closed) =>
+      openHandler(handler, {
+        handler: handler.id,
+        logger: adapters,
+        now,
+        random: Math.random,
+        signal: closed,
+        stdout,
+        stderr,
+        metrics: metrics.registry,
+      }),
+    onChange: ({ rules, handlers, instances, problems }) =>
+      metrics.configured({ rules: rules.size, handlers: handlers.size, instances: instances.size, problems: problems.length }),
+    timers: systemTimers,
+    sleep: async (ms) => {
+      await sleep(ms, undefined, { signal }).catch(() => {});
+    },
+    logger: logging.scope('default'),
+    signal,
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

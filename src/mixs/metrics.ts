@@ -1,0 +1,99 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { DispatchMeter } from './dispatch/handler-call.ts';
+
+/** Seconds. */
+const LATENCY_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
+
+export interface MixsMetrics extends DispatchMeter {
+  /** Whatever is scraped on the monitoring port; the prometheus adapter adds its own metrics. */
+  readonly registry: Registry;
+  /** One request of the API, by its method (`Check`, `Report`, ...) and the name of its gRPC status. */
+  requested(method: string, status: string, milliseconds: number): void;
+  unknownAttribute(): void;
+  configured(state: {
+    readonly rules: number;
+    readonly handlers: number;
+    readonly instances: number;
+    readonly problems: number;
+  }): void;
+}
+
+export function createMixsMetrics(
+  version: string,
+  poolState: () => { readonly running: number; readonly waiting: number },
+): MixsMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  new Gauge({ name: 'mixs_info', help: 'the version of mixs', labelNames: ['version'], registers }).set({ version }, 1);
+  const requests = new Counter({
+    name: 'mixs_api_requests_total',
+    help: 'requests of the API',
+    labelNames: ['method', 'status'],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: 'mixs_api_request_seconds',
+    help: 'time from a request to its answer',
+    labelNames: ['method'],
+    buckets: LATENCY_BUCKETS,
+    registers,
+  });
+  const calls = new Counter({
+    name: 'mixs_adapter_calls_total',
+    help: 'calls of handlers, by what became of them',
+    labelNames: ['handler', 'adapter', 'template', 'outcome'],
+    registers,
+  });
+  const callSeconds = new Histogram({
+    name: 'mixs_adapter_call_seconds',
+    help: 'time that handlers took',
+    labelNames: ['adapter'],
+    buckets: LATENCY_BUCKETS,
+    registers,
+  });
+  const skipped = new Counter({
+    name: 'mixs_instances_skipped_total',
+    help: 'instances that a request could not fill, and quotas that no rule knows',
+    labelNames: ['instance'],
+    registers,
+  });
+  const unknown = new Counter({
+    name: 'mixs_attributes_unknown_total',
+    help: 'attributes of requests that no vocabulary has',
+    registers,
+  });
+  const configuration = new Gauge({
+    name: 'mixs_config_objects',
+    help: 'what is in force, and problems',
+    labelNames: ['part'],
+    registers,
+  });
+  new Gauge({
+    name: 'mixs_api_pool',
+    help: 'requests that are worked on, and that wait',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { running, waiting } = poolState();
+      this.set({ state: 'running' }, running);
+      this.set({ state: 'waiting' }, waiting);
+    },
+  });
+  return {
+    registry,
+    requested: (method, status, ms) => {
+      requests.inc({ method, status });
+      requestSeconds.observe({ method }, ms / 1000);
+    },
+    called: (handler, adapter, template, outcome, ms) => {
+      calls.inc({ handler, adapter, template, outcome });
+      callSeconds.observe({ adapter }, ms / 1000);
+    },
+    skipped: (instance) => skipped.inc({ instance }),
+    unknownAttribute: () => unknown.inc(),
+    configured: (parts) => {
+      for (const [part, count] of Object.entries(parts)) configuration.set({ part }, count);
+    },
+  };
+}
