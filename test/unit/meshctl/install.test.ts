@@ -1,9 +1,13 @@
 import { expect } from 'chai';
+import installCommand from '../../../src/commands/meshctl/install.ts';
+import uninstallCommand from '../../../src/commands/meshctl/uninstall.ts';
 import { namesFor } from '../../../src/lib/names.ts';
 import { customResourceDefinitions } from '../../../src/meshctl/install/crds.ts';
 import { installationObjects } from '../../../src/meshctl/install/manifests.ts';
+import { definitionReadiness, deploymentReadiness, waitingReason } from '../../../src/meshctl/install/readiness.ts';
 import { structuralSchema } from '../../../src/meshctl/install/structural-schema.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
+import { runMeshctl } from '../../harness/meshctl-run.ts';
 
 const install = (changes: Partial<Parameters<typeof installationObjects>[0]> = {}): readonly KubeObject[] =>
   installationObjects({ names: namesFor('mesh.io'), namespace: 'mesh-system', image: 'mesh/mesh:1', replicas: 2, ...changes });
@@ -92,7 +96,122 @@ describe('the manifests of the control plane', () => {
       'mesh-sidecar-injector',
     ]);
     for (const deployment of deployments) {
-      expect(JSON.stringify(deployment)).to.contain('"runAsNonRoot":true').and.to.contain('"capabilities":{"drop":["ALL"]}');
+      const text = JSON.stringify(deployment);
+      for (const hardened of [
+        '"runAsNonRoot":true',
+        '"capabilities":{"drop":["ALL"]}',
+        '"readOnlyRootFilesystem":true',
+        '"allowPrivilegeEscalation":false',
+        '"seccompProfile":{"type":"RuntimeDefault"}',
+        '"limits":{"memory":',
+        '"readinessProbe"',
+        '"livenessProbe"',
+      ]) {
+        expect(text, deployment.metadata.name).to.contain(hardened);
+      }
     }
+  });
+
+  it('keep replicas apart, and one of them up, where there are several', () => {
+    const budgets = (objects: readonly KubeObject[]) => objects.filter(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budgets(install()).map(({ metadata }) => metadata.name)).to.deep.equal(['mesh-pilot', 'mesh-sidecar-injector']);
+    expect(JSON.stringify(find(install(), 'Deployment', 'mesh-pilot'))).to.contain('podAntiAffinity');
+    const single = install({ replicas: 1 });
+    expect(budgets(single)).to.deep.equal([]);
+    expect(JSON.stringify(find(single, 'Deployment', 'mesh-pilot'))).not.to.contain('podAntiAffinity');
+  });
+
+  it('ask pilot-discovery about policies only, in a way that cannot lock a cluster', () => {
+    const { webhooks } = find(install(), 'ValidatingWebhookConfiguration', 'mesh-policy-validation') as unknown as {
+      webhooks: readonly { readonly rules: readonly object[]; readonly failurePolicy: string; readonly timeoutSeconds: number }[];
+    };
+    expect(webhooks).to.have.length(1);
+    expect(webhooks[0]).to.include({ failurePolicy: 'Fail', timeoutSeconds: 5 });
+    expect(webhooks[0]?.rules).to.deep.equal([
+      {
+        operations: ['CREATE', 'UPDATE'],
+        apiGroups: ['authentication.mesh.io'],
+        apiVersions: ['*'],
+        resources: ['policies', 'meshpolicies'],
+        scope: '*',
+      },
+    ]);
+  });
+
+  it('come in the order in which they can be created, each but the kinds with the label of the installation', () => {
+    const kinds = [...new Set(install().map(({ kind }) => kind))];
+    expect(kinds[0]).to.equal('Namespace');
+    expect(kinds.at(-3)).to.equal('Deployment');
+    expect(kinds.slice(-2)).to.have.members(['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']);
+    for (const { kind, metadata } of install()) {
+      const label = metadata.labels?.['install.mesh.io/control-plane'];
+      expect(label, `${kind} ${metadata.name}`).to.equal(kind === 'CustomResourceDefinition' ? undefined : 'mesh-system');
+    }
+  });
+});
+
+describe('meshctl install', () => {
+  const failure = async (command: typeof installCommand, ...args: readonly string[]): Promise<string> => {
+    const { code, err } = await runMeshctl(command, args);
+    expect(code).to.equal(2);
+    return err;
+  };
+
+  it('refuses without --apply what only a cluster can do', async () => {
+    expect(await failure(installCommand, '--wait')).to.include('--wait needs --apply beside it');
+    expect(await failure(installCommand, '--dry-run', 'server')).to.include('--dry-run needs --apply');
+  });
+
+  it('prints where the environment names a cluster too', async () => {
+    const { code, out } = await runMeshctl(installCommand, ['--crds'], { env: { MESH_ORCHCONFIG: '/nowhere' } });
+    expect([code, out.startsWith('---\n')]).to.deep.equal([0, true]);
+  });
+
+  it('needs an API server to change anything, as uninstall does', async () => {
+    expect(await failure(installCommand, '--apply')).to.include('--orchconfig (or MESH_ORCHCONFIG) is required');
+    expect(await failure(uninstallCommand)).to.include('--orchconfig (or MESH_ORCHCONFIG) is required');
+    expect(await failure(installCommand, '--apply', '--orchconfig', '.')).to.include('an installation needs an API server');
+    expect(await failure(uninstallCommand, '--namespace', 'A')).to.include('"A" is not the name of a namespace');
+  });
+});
+
+describe('what an installation waits for', () => {
+  const deployment = (status: object, spec: object = { replicas: 2 }) => ({ metadata: { generation: 2 }, spec, status });
+  const current = { observedGeneration: 2, replicas: 2, updatedReplicas: 2, availableReplicas: 2 };
+
+  const CASES: readonly (readonly [string, object, string | undefined])[] = [
+    ['all pods of the newest form are available', current, undefined],
+    [
+      'the controller has not looked yet',
+      { ...current, observedGeneration: 1 },
+      'not looked at yet by the deployment controller',
+    ],
+    ['pods are yet to be made', { ...current, updatedReplicas: 1 }, '1 of 2 pods made'],
+    ['older pods still run', { ...current, replicas: 3 }, '1 older pods still run'],
+    ['pods are not available', { ...current, availableReplicas: 0 }, '0 of 2 pods available'],
+    ['pods are refused', { ...current, conditions: [{ type: 'ReplicaFailure', status: 'True', message: 'quota' }] }, 'quota'],
+  ];
+  for (const [title, status, reason] of CASES) {
+    it(`is seen when ${title}`, () => {
+      const expected = reason === undefined ? { ready: true } : { ready: false, reason };
+      expect(deploymentReadiness(deployment(status))).to.deep.equal(expected);
+    });
+  }
+
+  it('is told in the words of the API where a container does not start', () => {
+    const waiting = (reason: string, message = '') => ({
+      status: { containerStatuses: [{ state: { waiting: { reason, message } } }] },
+    });
+    expect(waitingReason([waiting('ContainerCreating'), waiting('ErrImagePull', 'no such image')])).to.equal(
+      'ErrImagePull: no such image',
+    );
+    expect(waitingReason([waiting('ContainerCreating')])).to.equal(undefined);
+  });
+
+  it('is over for a kind when it is established, and says whose names are taken', () => {
+    const crd = (...conditions: readonly object[]) => ({ status: { conditions } });
+    expect(definitionReadiness(crd({ type: 'Established', status: 'True' }))).to.deep.equal({ ready: true });
+    const taken = crd({ type: 'NamesAccepted', status: 'False', message: '"policies" is already in use' });
+    expect(definitionReadiness(taken)).to.deep.equal({ ready: false, reason: '"policies" is already in use' });
   });
 });
