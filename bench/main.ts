@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   discovery: benchDiscovery,
   certificates: () => script('bench/certificates.ts'),
   injection: () => script('bench/injection.ts'),
+  registry: () => script('bench/registry.ts'),
   lab: benchLab,
 };
 

@@ -38,12 +38,12 @@ export function* endpointLines(snapshot: Snapshot): Generator<string> {
   }
 }
 
-/** By service, namespace, and the slice of a registry that says so. */
+/** By service, namespace, and the slice of a registry (or of a remote cluster, by its name) that says so. */
 export function* endpointShards(snapshot: Snapshot): Generator<unknown> {
   for (const service of snapshot.services) {
     const groups = snapshot.endpoints.get(service.hostname) ?? [];
     const shards = groups.map((group): [string, unknown] => [
-      `${REGISTRY}/${group.slice.name}`,
+      `${group.slice.cluster ?? REGISTRY}/${group.slice.name}`,
       service.ports.flatMap((port) => ofPort(group, service, port)),
     ]);
     yield { service: service.hostname, namespace: service.namespace, shards: Object.fromEntries(shards) };
@@ -58,12 +58,17 @@ interface PortEndpoint {
   readonly workload: string | undefined;
   readonly serviceAccount: string | undefined;
   readonly sidecar: boolean;
+  /** `region/zone`, where known. */
+  readonly locality?: string;
+  /** The remote cluster that it is in. */
+  readonly cluster?: string;
 }
 
 function ofPort(group: EndpointGroup, service: Service, port: ServicePort): readonly PortEndpoint[] {
   const slicePort = slicePortFor(group.slice, service, port);
   if (slicePort === undefined) return [];
-  return group.endpoints.map(({ address, ready, workload }: Endpoint) => ({
+  const { cluster } = group.slice;
+  return group.endpoints.map(({ address, ready, workload, locality }: Endpoint) => ({
     address,
     port: slicePort.number,
     servicePort: port.number,
@@ -71,5 +76,7 @@ function ofPort(group: EndpointGroup, service: Service, port: ServicePort): read
     workload: workload === undefined ? undefined : workloadKey(workload),
     serviceAccount: workload?.serviceAccount,
     sidecar: workload?.hasSidecar ?? false,
+    ...(locality === '' ? {} : { locality }),
+    ...(cluster === undefined ? {} : { cluster }),
   }));
 }

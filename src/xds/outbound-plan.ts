@@ -55,6 +55,8 @@ export function planOutbound(snapshot: Snapshot): OutboundPlan {
       if (owner !== service) problems.push({ service, message: sharedAddress(service, address, owner) });
       return owner === service;
     });
+    const alias = snapshot.servicesByHostname.get(service.externalName ?? '');
+    if (alias !== undefined) problems.push({ service, message: plaintextAlias(alias) });
     for (const port of distinctPorts(service)) {
       if (service.externalName !== undefined && !isHttp(port.protocol)) problems.push({ service, message: nameless(port) });
       else if (isHeadless(service)) headlessListeners(snapshot, service, port).forEach(claim);
@@ -85,6 +87,9 @@ export function createOutboundPlanner(): (snapshot: Snapshot) => OutboundPlan {
 
 const sharedAddress = (service: Service, address: string, owner: Service): string =>
   `${describeService(service)} has the cluster IP ${address} of ${describeService(owner)}, which keeps it; give it one of its own`;
+
+const plaintextAlias = (alias: Service): string =>
+  `names a service of the mesh, ${describeService(alias)}, and is reached in plaintext by whatever address DNS has; call it by its own name`;
 
 const nameless = ({ number, protocol }: ServicePort): string =>
   `port ${number} speaks ${protocol}, in which nothing tells an external name from any other host; give the port an HTTP name, or the service ` +
