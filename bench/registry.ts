@@ -23,8 +23,8 @@ const STARTS = 5;
 /** Requests at a time while objects are made. */
 const WRITERS = 24;
 const POLL_MS = 5;
-/** Garbage of the start is gone by then. */
-const SETTLED_MS = 30_000;
+/** Garbage of the start is gone by then, and everything was listed anew once (--resync). */
+const SETTLED_MS = 90_000;
 
 const namespaces = Array.from({ length: NAMESPACES }, (_, index) => `team-${index}`);
 
