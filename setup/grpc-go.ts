@@ -2,10 +2,11 @@
  * Builds the grpc-go client that the interoperability tests play calls with (test/interop/grpc-go), into the user's cache. Go is
  * needed by tests alone: where it is missing and cannot be installed, or cannot build, the tests say so and are skipped.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureGo } from './go.ts';
+import { ensureGo, goEnvironment } from './go.ts';
+import { startOwned } from './owned-process.ts';
 import { stampOf } from './step.ts';
 
 const SOURCE_DIR = 'test/interop/grpc-go';
@@ -20,7 +21,7 @@ export function grpcGoClientPath(env: NodeJS.ProcessEnv): string {
 }
 
 /** Builds the client unless it is there; says on stderr what it does, and why it could not. */
-export function ensureGrpcGoClient(env: NodeJS.ProcessEnv): void {
+export async function ensureGrpcGoClient(env: NodeJS.ProcessEnv): Promise<void> {
   const target = grpcGoClientPath(env);
   if (existsSync(target)) return;
   const go = ensureGo('the tests with grpc-go');
@@ -32,11 +33,16 @@ export function ensureGrpcGoClient(env: NodeJS.ProcessEnv): void {
   }
   process.stderr.write('setup: grpc-go client (go build) ...\n');
   mkdirSync(dirname(target), { recursive: true });
-  const unfinished = `${target}.${process.pid}`;
-  const build = spawnSync(go, ['build', '-trimpath', '-buildvcs=false', '-o', unfinished, '.'], {
-    cwd: SOURCE_DIR,
-    stdio: ['ignore', 2, 2],
-  });
-  if (build.status === 0) renameSync(unfinished, target);
-  else process.stderr.write(`setup: ${go} could not build ${SOURCE_DIR}; the tests with grpc-go will be skipped\n`);
+  const work = mkdtempSync(join(dirname(target), '.build-'));
+  const cleanUp = (): void => rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+  const unfinished = join(work, 'client');
+  try {
+    const args = ['build', '-trimpath', '-buildvcs=false', '-o', unfinished, '.'];
+    const options = { cwd: SOURCE_DIR, env: goEnvironment(env, work), stdio: ['ignore' as const, 2, 2] };
+    const [status] = await once(startOwned(go, args, options, cleanUp), 'close');
+    if (status === 0) renameSync(unfinished, target);
+    else process.stderr.write(`setup: ${go} could not build ${SOURCE_DIR}; the tests with grpc-go will be skipped\n`);
+  } finally {
+    cleanUp();
+  }
 }

@@ -59,7 +59,7 @@ const mocha = (args: readonly string[]): Promise<number> => run('node_modules/.b
 const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   setup: async () => {
     await setUp();
-    ensureGrpcGoClient(process.env);
+    await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
     return 0;
   },
@@ -77,7 +77,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
   },
   test: async (args) => {
     await setUp();
-    ensureGrpcGoClient(process.env);
+    await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
     const checked = await inOrder(CHECKS);
     if (checked !== 0) return checked;

@@ -2,12 +2,13 @@
  * Builds the real API server and controller manager from their Go modules (setup/cluster/go) into the user's cache. A build is put
  * in its place as a whole and at the end, so that one that was broken off is never taken for a good one.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ensureGo } from '../go.ts';
+import { ensureGo, goEnvironment } from '../go.ts';
+import { endGroup, startOwned } from '../owned-process.ts';
 import { KUBERNETES_SOURCE, KUBERNETES_VERSION, kubernetesDirectory } from './programs.ts';
 
 const MINUTE_MS = 60_000;
@@ -30,18 +31,22 @@ export async function ensureKubernetes(env: NodeJS.ProcessEnv): Promise<void> {
   mkdirSync(dirname(target), { recursive: true });
   removeLeftovers(dirname(target));
   const work = mkdtempSync(join(dirname(target), UNFINISHED));
+  const cleanUp = (): void => rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+  const run: GoRun = (args, stdio) =>
+    startOwned(go, args, { cwd: KUBERNETES_SOURCE, env: goEnvironment(env, work), stdio }, cleanUp);
   try {
-    // A workspace around this folder, or vendoring asked for elsewhere, is none of this build's business.
-    const goEnv = { ...env, GOWORK: 'off' };
-    await download(go, goEnv);
-    await build(go, work, goEnv);
+    await download(run);
+    await build(run, work);
     for (const name of ['kube-apiserver', 'kube-controller-manager']) symlinkSync('kubernetes', join(work, name));
     checkRuns(join(work, 'kube-apiserver'));
     putInPlace(work, target);
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    cleanUp();
   }
 }
+
+/** Starts Go in the folder of the sources. */
+type GoRun = (args: readonly string[], stdio: StdioOptions) => ChildProcess;
 
 /** What set-ups have left that were killed; younger ones may be at work. */
 function removeLeftovers(directory: string): void {
@@ -58,9 +63,9 @@ function fetchesToolchains(go: string): boolean {
   return minor !== undefined && Number(minor) >= 21;
 }
 
-async function download(go: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function download(run: GoRun): Promise<void> {
   process.stderr.write(`setup: Go modules of Kubernetes ${KUBERNETES_VERSION} (about 250 MB, once) ...\n`);
-  const child = spawn(go, ['list', '-deps', './...'], { cwd: KUBERNETES_SOURCE, env, stdio: ['ignore', 'ignore', 2] });
+  const child = run(['list', '-deps', './...'], ['ignore', 'ignore', 2]);
   await succeed(
     child,
     DOWNLOAD_LIMIT_MS,
@@ -68,7 +73,7 @@ async function download(go: string, env: NodeJS.ProcessEnv): Promise<void> {
   );
 }
 
-async function build(go: string, work: string, env: NodeJS.ProcessEnv): Promise<void> {
+async function build(run: GoRun, work: string): Promise<void> {
   const [major, minor] = KUBERNETES_VERSION.split('.');
   const flags = Object.entries({ gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: major, gitMinor: minor });
   const ldflags = ['-s', '-w', ...flags.map(([name, value]) => `-X ${VERSION_PACKAGE}.${name}=${value}`)].join(' ');
@@ -89,7 +94,7 @@ async function build(go: string, work: string, env: NodeJS.ProcessEnv): Promise<
   process.stderr.write(
     `setup: API server of Kubernetes ${KUBERNETES_VERSION} for the tests (go build, about 4 minutes, once) ...\n`,
   );
-  const child = spawn(go, args, { cwd: KUBERNETES_SOURCE, env, stdio: ['ignore', 2, 'pipe'] });
+  const child = run(args, ['ignore', 2, 'pipe']);
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const followed = showProgress(child);
   await succeed(child, BUILD_LIMIT_MS, 'go build failed; its message stands above');
@@ -117,7 +122,7 @@ async function showProgress(child: ChildProcess): Promise<void> {
 function succeed(child: ChildProcess, limitMs: number, failure: string): Promise<void> {
   return new Promise((done, fail) => {
     const timer = setTimeout(() => {
-      child.kill();
+      endGroup(child);
       fail(new Error(`the API server of Kubernetes ${KUBERNETES_VERSION}: no end after ${limitMs / MINUTE_MS} minutes`));
     }, limitMs);
     const failed = (reason: string): void => fail(new Error(`the API server of Kubernetes ${KUBERNETES_VERSION}: ${reason}`));
