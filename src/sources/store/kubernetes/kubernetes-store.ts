@@ -116,7 +116,8 @@ export class KubernetesStore implements ObjectStore {
     } finally {
       watching.abort();
       await following;
-      this.#report(id, kind, undefined);
+      // Nobody follows it any more, which is no news of the API server.
+      this.#troubles.delete(id);
     }
   }
 

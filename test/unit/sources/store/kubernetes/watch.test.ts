@@ -225,6 +225,15 @@ describe('watching an API server', () => {
     expect(store.problems()).to.deep.equal([]);
   });
 
+  it('does not take its own end for the end of trouble', async () => {
+    const recorder = start();
+    (await listCall()).answer(500, failed(500, 'no'));
+    await clock.sleeping();
+    await recorder.stop();
+    expect(reported).to.deep.equal([['services: cannot list services: no']]);
+    expect(store.problems()).to.deep.equal([]);
+  });
+
   it('spreads its waits over twice the time', async () => {
     random = 0.999_999;
     start();
