@@ -211,6 +211,7 @@ async function serveUntil(
       stored,
       snapshot,
       tls: tls.files,
+      onReview: metrics.policyReviewed,
       host,
       logger: loggers.main,
       signal,
@@ -256,6 +257,7 @@ function statusWriterFor(config: DiscoveryConfig, store: ObjectStore, sources: S
 
 interface ValidationSources extends Omit<PolicyReviewDeps, 'names'> {
   readonly tls: FollowedFiles<TlsMaterial> | undefined;
+  readonly onReview: Metrics['policyReviewed'];
   readonly host: Host;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -264,7 +266,7 @@ interface ValidationSources extends Omit<PolicyReviewDeps, 'names'> {
 async function validationFor(
   config: DiscoveryConfig,
   store: ObjectStore,
-  { tls, host, logger, signal, ...sources }: ValidationSources,
+  { tls, onReview, host, logger, signal, ...sources }: ValidationSources,
 ): Promise<Validation | undefined> {
   if (config.validation === undefined || tls === undefined) return undefined;
   const { address, configuration } = config.validation;
@@ -274,7 +276,8 @@ async function validationFor(
     import('./policy-review.ts'),
   ]);
   const webhook = { kind: kindsFor(names).validatingWebhookConfiguration, configuration, entry: names.validationWebhookName };
-  return serveValidation({ address, webhook, store, tls, decide: createPolicyReview({ names, ...sources }), logger, signal });
+  const decide = createPolicyReview({ names, ...sources });
+  return serveValidation({ address, webhook, store, tls, decide, onReview, logger, signal });
 }
 
 /** What is delivered: what was published, after the webhook, if there is one, has seen it. */

@@ -6,6 +6,8 @@ import type { SnapshotCounts } from './counts.ts';
 import { type MetricType, metricType } from './resource-types.ts';
 import type { WebhookResult } from './webhook.ts';
 
+export type ReviewResult = 'taken' | 'refused';
+
 /** The metrics of pilot-discovery, under the names that dashboards know. */
 export interface Metrics {
   observe(event: DeliveryEvent): void;
@@ -19,6 +21,8 @@ export interface Metrics {
   jwksFetched(success: boolean): void;
   cacheRead(read: CacheRead): void;
   webhookCalled(result: WebhookResult): void;
+  /** A policy that the API server asked about. */
+  policyReviewed(result: ReviewResult): void;
   /** The Prometheus text format. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -52,6 +56,12 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['result'],
     registers,
   });
+  const reviews = new Counter({
+    name: 'pilot_policy_reviews_total',
+    help: 'policies that the API server asked the validating webhook about, by what it was told',
+    labelNames: ['result'],
+    registers,
+  });
   const webhookCalls = new Counter({
     name: 'pilot_webhook_calls_total',
     help: 'sets of resources shown to the webhook of --webhookEndpoint, by what became of them',
@@ -63,6 +73,7 @@ export function createMetrics(version: string): Metrics {
     ...delivery,
     snapshot,
     remoteClusters: remoteClusterGauge(register),
+    policyReviewed: (result) => reviews.inc({ result }),
     jwksFetched: (success) => (success ? fetches.success : fetches.fail).inc(),
     cacheRead: (read) => cacheReads.inc({ result: read }),
     webhookCalled: (result) => webhookCalls.inc({ result }),

@@ -9,6 +9,7 @@ import type { HostPort } from '../lib/address.ts';
 import type { ResourceKind } from '../model/object.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { keepCaBundle } from '../sources/webhook-ca-bundle.ts';
+import type { ReviewResult } from './metrics.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 export const VALIDATION_PATH = '/validate';
@@ -26,6 +27,7 @@ export interface ValidationOptions {
   readonly store: ObjectStore;
   readonly tls: FollowedFiles<TlsMaterial>;
   readonly decide: (request: AdmissionRequest) => Verdict;
+  readonly onReview: (result: ReviewResult) => void;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -39,9 +41,9 @@ export interface Validation {
 
 /** Rejects with a MeshError naming the address that cannot be had. */
 export async function serveValidation(options: ValidationOptions): Promise<Validation> {
-  const { address, webhook, store, tls, decide, logger, signal } = options;
+  const { address, webhook, store, tls, logger, signal } = options;
   const http = createHttpServer({
-    handle: reviewHandler({ path: VALIDATION_PATH, decide, logger }),
+    handle: reviewHandler({ path: VALIDATION_PATH, decide: (request) => review(request, options), logger }),
     maxBodySize: MAX_REVIEW_BYTES,
     onError: (error, request) => logger.error('a review failed', { path: request.path, error: error.message }),
   });
@@ -59,4 +61,15 @@ export async function serveValidation(options: ValidationOptions): Promise<Valid
       await http.close(graceMs);
     },
   };
+}
+
+function review(request: AdmissionRequest, { decide, onReview, logger }: ValidationOptions): Verdict {
+  const verdict = decide(request);
+  const isRefused = verdict.type === 'denied';
+  onReview(isRefused ? 'refused' : 'taken');
+  if (isRefused) {
+    const { kind, namespace, name } = request;
+    logger.info('policy refused', { kind, namespace, policy: name, reason: verdict.message });
+  }
+  return verdict;
 }

@@ -21,6 +21,13 @@ describe('configuration of pilot-discovery', () => {
     expect(resolved('--orchconfig /a --port 8081').reporterId).to.match(/.:8081$/);
   });
 
+  it('serves the validating webhook over TLS only', () => {
+    expect(resolved('--orchconfig /a').validation).to.equal(undefined);
+    expect(() => resolved('--orchconfig /a --validationAddr :15017')).to.throw(
+      /--validationAddr: the webhook needs a certificate/,
+    );
+  });
+
   it('reads services and policies from the one store that is given', () => {
     expect(resolved('--configDir /b')).to.include({ registryPath: '/b', configPath: '/b' });
     expect(resolved('--orchconfig /a --configDir /b')).to.include({ registryPath: '/a', configPath: '/b' });
