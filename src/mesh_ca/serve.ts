@@ -7,6 +7,7 @@ import { createHealthService } from '../io/grpc/health.ts';
 import { createGrpcServer } from '../io/grpc/server.ts';
 import type { Host } from '../io/host.ts';
 import { createJwksFetcher, systemFetchClock } from '../io/jwks/fetcher.ts';
+import { rememberVerified } from '../io/jwks/verified-tokens.ts';
 import { createTokenVerifier, type TokenVerifier } from '../io/jwks/verify-token.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { keepLivenessFile } from '../io/probe/liveness-file.ts';
@@ -174,7 +175,8 @@ function tokenVerifier({ client }: OpenedStore, logger: Logger, signal: AbortSig
       logger,
       signal,
     });
-  return verifyOrReview(createTokenVerifier(), review);
+  // What the API server says of a token is not remembered: it may end with a pod.
+  return verifyOrReview(rememberVerified(createTokenVerifier()), review);
 }
 
 async function startServer(
