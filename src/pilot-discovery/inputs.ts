@@ -3,6 +3,8 @@ import type { Logger } from '../io/log/logger.ts';
 import { type Duration, seconds } from '../lib/duration.ts';
 import type { Problem } from '../lib/errors.ts';
 import type { Names } from '../lib/names.ts';
+import { mergeServices, type RemoteCluster } from '../model/remote-cluster.ts';
+import { describeService, type Service } from '../model/service.ts';
 import type { SnapshotInputs } from '../model/snapshot.ts';
 import { followMeshConfigFile, followMeshConfigMap, type MeshConfigSource } from '../sources/mesh-configuration.ts';
 import { followPolicies } from '../sources/policies.ts';
@@ -15,6 +17,7 @@ import {
 } from '../sources/registries/remote-clusters.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import type { DiscoveryConfig } from './config.ts';
+import { type KeySetCache, openKeySetCache } from './key-set-cache.ts';
 import { createKeySets } from './key-sets.ts';
 
 export interface Inputs {
@@ -55,6 +58,13 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
     signal,
     ...(config.appNamespace === undefined ? {} : { namespace: config.appNamespace }),
   };
+  const { promise: keysTried, resolve: markKeysTried } = Promise.withResolvers<void>();
+  const onKeys = (): void => {
+    if (!keySets.untried()) markKeysTried();
+    onChange();
+  };
+  const cache = await openCache(options);
+  const keySets = createKeySets({ logger, signal, onChange: onKeys, onFetch: options.onKeySetFetch, cache });
   const registry = followKubernetes({ ...common, store: options.registryStore, domain: config.domain });
   const remotes = followRemotes(options, common);
   // Keys that a new policy needs are asked for at once: when they come while changes are still being folded, there is no snapshot
@@ -65,13 +75,6 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
   };
   const policies = followPolicies({ ...common, onChange: onPolicies, store: options.configStore });
   const mesh = await followMesh(options);
-  const { promise: keysTried, resolve: markKeysTried } = Promise.withResolvers<void>();
-  const onKeys = (): void => {
-    if (!keySets.untried()) markKeysTried();
-    onChange();
-  };
-  const keySets = createKeySets({ logger, signal, onChange: onKeys, onFetch: options.onKeySetFetch });
-
   const waiting = new Map<string, Promise<void>>([
     ['services, endpoints and pods', registry.synced],
     ['policies', policies.synced],
@@ -102,12 +105,24 @@ export async function followInputs(options: InputOptions): Promise<Inputs> {
         jwks: keySets.documents(),
       };
     },
-    problems: () => [...registry.problems(), ...(remotes?.problems() ?? []), ...policies.problems(), ...mesh.problems()],
+    problems: () => [
+      ...registry.problems(),
+      ...(remotes === undefined ? [] : [...remotes.problems(), ...leftOut(registry.services(), remotes.values())]),
+      ...policies.problems(),
+      ...mesh.problems(),
+    ],
     remoteClusters: () => remotes?.statuses() ?? [],
     waitingFor: () => [...waiting.keys()],
     untriedKeys: () => keySets.untried(),
     synced,
   };
+}
+
+function leftOut(services: readonly Service[], remotes: readonly RemoteCluster[]): readonly Problem[] {
+  return mergeServices(services, remotes).leftOut.map(({ service, message }) => ({
+    path: `Service ${describeService(service)}`,
+    message,
+  }));
 }
 
 function followRemotes(
@@ -136,4 +151,10 @@ function followMesh(options: InputOptions): Promise<MeshConfigSource> | MeshConf
     return followMeshConfigFile({ path: config.meshConfigFile, namespace, onChange, logger, signal });
   }
   return followMeshConfigMap({ store: options.configStore, namespace, names, onChange, logger, signal });
+}
+
+/** In the directory that the operator gives a service for such things: the environment variable of systemd.exec(5). */
+async function openCache({ env, now, logger, signal }: InputOptions): Promise<KeySetCache | undefined> {
+  const [directory = ''] = (env['CACHE_DIRECTORY'] ?? '').split(':');
+  return directory === '' ? undefined : openKeySetCache({ directory, now, logger, signal });
 }

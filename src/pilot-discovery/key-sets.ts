@@ -3,6 +3,7 @@ import { type JwksLocation, jwksLocationKey } from '../io/jwks/source.ts';
 import type { Logger } from '../io/log/logger.ts';
 import type { AuthnPolicy, JwksSource } from '../model/authn-policy.ts';
 import { jwksKey } from '../model/jwks.ts';
+import type { KeySetCache } from './key-set-cache.ts';
 
 /** The key sets that the policies in force need, fetched and refreshed. */
 export interface KeySets {
@@ -22,10 +23,12 @@ export interface KeySetOptions {
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   readonly onFetch: (success: boolean) => void;
+  /** What was known before a restart; it stands in for what was not fetched yet. */
+  readonly cache: KeySetCache | undefined;
 }
 
 export function createKeySets(options: KeySetOptions): KeySets {
-  const { logger, signal, onChange, onFetch } = options;
+  const { logger, signal, onChange, onFetch, cache } = options;
   let sources: readonly Exclude<JwksSource, { readonly type: 'inline' }>[] = [];
   let documents: ReadonlyMap<string, string> = new Map();
   let waiting = false;
@@ -34,7 +37,8 @@ export function createKeySets(options: KeySetOptions): KeySets {
     const fetched = fetcher.keySets();
     documents = new Map(
       sources.flatMap((source): [string, string][] => {
-        const document = fetched.get(jwksLocationKey(source));
+        const location = jwksLocationKey(source);
+        const document = fetched.get(location) ?? cache?.get(location);
         return document === undefined ? [] : [[jwksKey(source), document]];
       }),
     );
@@ -45,7 +49,8 @@ export function createKeySets(options: KeySetOptions): KeySets {
     random: Math.random,
     logger,
     signal,
-    onFetch: (success) => {
+    onFetch: (success, location, jwks) => {
+      if (jwks !== undefined) cache?.put(location, jwks);
       onFetch(success);
       if (waiting && fetcher.untried() === 0) {
         waiting = false;

@@ -1,6 +1,9 @@
 /** New policies and the keys they need, from a store to published snapshots; the keys come from a real HTTP server. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { seconds } from '../../src/lib/duration.ts';
 import { namesFor } from '../../src/lib/names.ts';
@@ -22,6 +25,7 @@ describe('key sets of new policies', () => {
   let store: MemoryStore;
   let published: Snapshot[];
   let nextPublished: PromiseWithResolvers<void>;
+  let cache: string;
 
   beforeEach(async () => {
     asked = Promise.withResolvers();
@@ -32,6 +36,12 @@ describe('key sets of new policies', () => {
     store = new MemoryStore({ kinds: kindsFor(names), now: () => new Date(), newUid: () => `uid-${uid++}` });
     published = [];
     nextPublished = Promise.withResolvers();
+    cache = mkdtempSync(join(tmpdir(), 'mesh-key-sets-'));
+    await startPipeline();
+  });
+
+  /** As a server does that is started anew. */
+  async function startPipeline(): Promise<void> {
     const publisher = new Publisher({
       resources: (_snapshot, _node, typeUrl) => ({ typeUrl, version: '', resources: new Map() }),
     });
@@ -49,7 +59,7 @@ describe('key sets of new policies', () => {
         clusterRegistries: undefined,
         resync: seconds(60),
       },
-      env: {},
+      env: { CACHE_DIRECTORY: cache },
       now: () => new Date(),
       registryStore: store,
       configStore: store,
@@ -61,12 +71,13 @@ describe('key sets of new policies', () => {
       signal: stop.signal,
     });
     await pipeline.start();
-  });
+  }
 
   afterEach(() => {
     stop.abort();
     server.closeAllConnections();
     server.close();
+    rmSync(cache, { recursive: true, force: true });
   });
 
   const jwtPolicy = (): KubeObject => {
@@ -93,6 +104,19 @@ describe('key sets of new policies', () => {
     const snapshot = published.at(-1);
     expect(snapshot?.inputs.policies).to.have.length(1);
     expect(snapshot?.inputs.jwks.size).to.equal(1);
+  });
+
+  it('are known after a restart while their server cannot be reached', async () => {
+    await store.create(jwtPolicy());
+    (await asked.promise).end(jwksOf(tokenKey('k1')));
+    while (!existsSync(join(cache, 'key-sets.json'))) await new Promise((resolve) => setTimeout(resolve, 10));
+    stop.abort();
+    stop = new AbortController();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    published = [];
+    await startPipeline();
+    expect([...(published.at(-1)?.inputs.jwks.values() ?? [])].join()).to.include('"kid":"k1"');
   });
 
   it('do not hold the policy back when they cannot be had', async () => {

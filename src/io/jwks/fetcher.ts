@@ -32,8 +32,8 @@ export interface JwksFetcherOptions {
   readonly signal: AbortSignal;
   /** Runs after a key set came, changed or went; the map is that of `keySets`. */
   readonly onChange: (keySets: ReadonlyMap<string, string>) => void;
-  /** Runs after every fetch, for metrics. */
-  readonly onFetch?: (success: boolean) => void;
+  /** Runs after every fetch, with the jwksLocationKey, and the key set unless it failed. */
+  readonly onFetch?: (success: boolean, location: string, jwks: string | undefined) => void;
   readonly policy?: FetchPolicy;
   readonly limits?: JwksLimits;
 }
@@ -103,7 +103,7 @@ export function createJwksFetcher(options: JwksFetcherOptions): JwksFetcher {
     const outcome = await fetchJwks(source.location, options.fetch, limits, signal).catch((error) => MeshError.from(error));
     if (signal.aborted) return;
     source.tried = true;
-    options.onFetch?.(typeof outcome === 'string');
+    options.onFetch?.(typeof outcome === 'string', key, typeof outcome === 'string' ? outcome : undefined);
     if (typeof outcome === 'string') {
       Object.assign(source, { jwks: outcome, failures: 0, fetchedAt: clock.now() });
     } else {
