@@ -16,11 +16,11 @@ import { warn } from './session.ts';
  * and what they bring about. Exit code 1 when there are errors.
  */
 export async function runAnalyze({ options }: Invocation<typeof analyzeFlags>, host: Host): Promise<number> {
-  const { orchconfig, filename: filenames, namespace, domain, output } = options;
+  const { orchconfig, filename: filenames, namespace, meshNamespace: rootNamespace, domain, output } = options;
   const loaded = await loadMesh({ orchconfig, filenames, namespace }, host);
   for (const note of loaded.notes) warn(host, note);
   const stateOf = (set: ObjectSet, templates: Loaded['templates']): MeshState =>
-    meshState(set, { names: host.names, domain, now: host.now(), hash: sha256, templates });
+    meshState(set, { names: host.names, rootNamespace, domain, now: host.now(), hash: sha256, templates });
   const state = stateOf(loaded.merged, loaded.templates);
   const fetched = options['fetch-jwks'] ? await unreachableKeySets(state.snapshot, fetch, host.signal) : [];
   const all = sortFindings([...(loaded.files?.findings ?? []), ...analyse(state), ...fetched]);

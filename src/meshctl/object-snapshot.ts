@@ -22,6 +22,8 @@ export interface ObjectSnapshotOptions {
   readonly names: Names;
   /** DNS suffix of service names. */
   readonly domain: string;
+  /** Where the mesh configuration is; absent: `mesh-system`. */
+  readonly rootNamespace?: string;
   /** Absent: what the ConfigMap says, or the default mesh. */
   readonly mesh?: MeshConfig;
   /** Is told of everything that keeps an object from being used. */
@@ -35,7 +37,7 @@ export function snapshotFrom(objects: SnapshotObjects, options: ObjectSnapshotOp
   const policies = parseAll(objects.policy, (object) => parsePolicy(object, names));
   const meshPolicies = parseAll(objects.meshPolicy, (object) => parseMeshPolicy(object, names));
   return nextSnapshot(undefined, {
-    mesh: options.mesh ?? meshConfigOf(objects.configMap, onProblem),
+    mesh: options.mesh ?? meshConfigOf(objects.configMap, options),
     domain,
     services: parseAll(objects.service, (object) => parseService(object, { domain })),
     endpointSlices: parseAll(objects.endpointSlice, parseEndpointSlice),
@@ -51,10 +53,11 @@ function usable<T>(object: KubeObject, parsed: Parsed<T>, onProblem: ObjectSnaps
   return [];
 }
 
-function meshConfigOf(maps: readonly KubeObject[], onProblem: ObjectSnapshotOptions['onProblem']): MeshConfig {
-  const map = maps.find(
-    ({ metadata }) => metadata.name === MESH_CONFIG_MAP.name && metadata.namespace === DEFAULT_MESH_CONFIG.rootNamespace,
-  );
+function meshConfigOf(
+  maps: readonly KubeObject[],
+  { rootNamespace = DEFAULT_MESH_CONFIG.rootNamespace, onProblem }: ObjectSnapshotOptions,
+): MeshConfig {
+  const map = maps.find(({ metadata }) => metadata.name === MESH_CONFIG_MAP.name && metadata.namespace === rootNamespace);
   const text = isMapping(map?.data) ? map.data[MESH_CONFIG_MAP.key] : undefined;
   if (map === undefined || typeof text !== 'string') return DEFAULT_MESH_CONFIG;
   return usable(map, parseMeshConfig(text), onProblem)[0] ?? DEFAULT_MESH_CONFIG;

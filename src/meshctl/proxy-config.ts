@@ -75,7 +75,7 @@ function onlyTheProxy(type: ConfigurationType, reason: string): MeshError {
 }
 
 async function viewsSent(type: ConfigurationType, target: PodName, options: Options, host: Host): Promise<readonly View[]> {
-  const { orchconfig, address: addresses, 'discovery-namespace': namespace } = options;
+  const { orchconfig, address: addresses, meshNamespace: namespace } = options;
   return withReplicas({ orchconfig, addresses, namespace }, host, async (replicas) => {
     const answers = await askAll(replicas, '/debug/syncz', (message) => warn(host, message));
     const proxies = answers.flatMap(({ replica, page }) =>

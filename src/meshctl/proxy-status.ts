@@ -12,7 +12,7 @@ import { warn } from './session.ts';
 
 /** `meshctl proxy-status [PROXY]`: how far the proxies are, joined from all replicas of pilot-discovery. */
 export function runProxyStatus({ options, args }: Invocation<typeof proxyStatusFlags>, host: Host): Promise<number> {
-  const { orchconfig, address: addresses, 'discovery-namespace': namespace, output } = options;
+  const { orchconfig, address: addresses, meshNamespace: namespace, output } = options;
   return withReplicas({ orchconfig, addresses, namespace }, host, async (replicas) => {
     const answers = await askAll(replicas, '/debug/syncz', (message) => warn(host, message));
     const proxies = answers.flatMap(({ replica, page }) => readSyncStatus(page, replica.name)).toSorted(byName);

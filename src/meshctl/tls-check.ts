@@ -16,11 +16,12 @@ import { printChecks } from './tls-check/report.ts';
 
 /** `meshctl tls-check [POD|SERVICE] [SERVICE]`: what ports take and what their callers, or one of them, send. */
 export async function runTlsCheck({ options, args }: Invocation<typeof tlsCheckFlags>, host: Host): Promise<number> {
-  const { orchconfig, filename: filenames, namespace, domain, output } = options;
+  const { orchconfig, filename: filenames, namespace, meshNamespace: rootNamespace, domain, output } = options;
   const loaded = await loadMesh({ orchconfig, filenames, namespace }, host);
   for (const note of loaded.notes) warn(host, note);
   const { snapshot } = meshState(loaded.merged, {
     names: host.names,
+    rootNamespace,
     domain,
     now: host.now(),
     hash: (text) => createHash('sha256').update(text).digest('hex'),

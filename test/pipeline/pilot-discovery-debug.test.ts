@@ -100,16 +100,12 @@ describe('pilot-discovery for operators', () => {
     const jwks = '{"keys":[{"kty":"oct","k":"c2VjcmV0"},{"kty":"EC","crv":"P-256","x":"secret-x","y":"secret-y"}]}';
     manifest(dir, 'policy.yaml', policy('tokens', { peers: [{ mtls: {} }], origins: [{ jwt: { issuer: 'me', jwks } }] }));
     await eventually('the policy is there', async () => (await rows('/debug/configz')).length === 2);
-    const [row] = await rows('/debug/authenticationz');
-    expect(row).to.deep.equal({
-      host: HOST,
-      port: 8000,
-      status: 'OK',
-      server: 'mTLS',
-      client: 'HTTP/mTLS',
-      authentication_policy_name: 'Policy foo/tokens',
-      destination_rule_name: '-',
-    });
+    const row = { host: HOST, port: 8000, authentication_policy_name: 'Policy foo/tokens', destination_rule_name: '-' };
+    expect(await rows('/debug/authenticationz')).to.deep.equal([
+      { ...row, status: 'OK', server: 'mTLS', client: 'mTLS' },
+      // The other endpoint is no pod of the mesh.
+      { ...row, status: 'CONFLICT', server: 'HTTP', client: 'HTTP' },
+    ]);
     answer(subscribe(LISTENER), await (clients[0] as DeltaClient).next());
     const pages = await Promise.all(
       ['configz', 'snapshotz', 'config_dump?proxyID=httpbin-1.foo'].map((page) => text(`/debug/${page}`)),

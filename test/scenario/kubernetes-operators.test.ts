@@ -205,6 +205,26 @@ describe('meshctl for operators, on a real API server', function () {
       expect((await run('proxy-config', 'secrets', 'httpbin-1.foo')).code).to.equal(1);
     });
 
+    it('are asked themselves through kubectl, where it is', async () => {
+      await writeFile(join(root, 'kubectl'), '#!/bin/sh\nfor word; do echo "$word"; done\n', { mode: 0o755 });
+      const withKubectl = commandRunner({ 'proxy-config': proxyConfig }, root, { PATH: `${root}:${process.env['PATH']}` });
+      const { out, err } = await withKubectl(
+        'proxy-config',
+        'secrets',
+        'httpbin-1.foo',
+        '-o',
+        'yaml',
+        '--orchconfig',
+        cluster.kubeconfig,
+      );
+      expect(err).to.equal('');
+      expect(out.trimEnd().split('\n')).to.deep.equal(
+        `--kubeconfig ${cluster.kubeconfig} exec --namespace foo httpbin-1 --container mesh-proxy -- mesh pilot-agent debug secrets -o yaml`.split(
+          ' ',
+        ),
+      );
+    });
+
     it('are listed from those replicas that answer', async () => {
       await replicas[0]?.stop();
       const { code, out, err } = await run('proxy-status');

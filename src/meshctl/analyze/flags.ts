@@ -16,6 +16,7 @@ export const analyzeFlags = flagTable({
     default: [],
     summary: 'file or directory of manifests to analyse before they are applied, or - for standard input; repeatable',
   },
+  meshNamespace: { type: 'string', char: 'i', default: 'mesh-system', summary: 'namespace of the control plane' },
   domain: { type: 'string', default: 'cluster.local', summary: 'DNS domain suffix of services' },
   'fetch-jwks': {
     type: 'bool',

@@ -3,7 +3,6 @@ import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../injection/decision
 import { DEFAULT_INJECTION_CONFIG } from '../../injection/default-config.ts';
 import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
-import { DEFAULT_MESH_CONFIG } from '../../model/mesh-config.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { isMapping } from '../../model/parse/object.ts';
 import { selects } from '../../model/service.ts';
@@ -15,6 +14,8 @@ import { withPredictedSidecar } from './pod-templates.ts';
 /** Everything that analysers look at: the objects as they are, and what the mesh makes of them. */
 export interface MeshState {
   readonly names: Names;
+  /** Of the control plane. */
+  readonly rootNamespace: string;
   readonly now: Date;
   readonly objects: MeshObjects;
   readonly snapshot: Snapshot;
@@ -32,6 +33,8 @@ export interface MeshState {
 
 export interface StateOptions {
   readonly names: Names;
+  /** Of the control plane. */
+  readonly rootNamespace: string;
   readonly domain: string;
   readonly now: Date;
   readonly hash: (text: string) => string;
@@ -39,25 +42,24 @@ export interface StateOptions {
   readonly templates: readonly KubeObject[];
 }
 
-/** Namespace of the control plane. */
-export const ROOT_NAMESPACE = DEFAULT_MESH_CONFIG.rootNamespace;
 /** ConfigMap and key of the injection configuration. */
 export const INJECTION_CONFIG_MAP = { name: 'mesh-sidecar-injector', key: 'config' } as const;
 
-export function meshState(set: ObjectSet, { names, domain, now, hash, templates }: StateOptions): MeshState {
+export function meshState(set: ObjectSet, options: StateOptions): MeshState {
+  const { names, rootNamespace, domain, now, hash, templates } = options;
   const unusable: { readonly object: KubeObject; readonly problem: Problem }[] = [];
-  const injection = injectionOf(set.objects.configMap);
+  const injection = injectionOf(set.objects.configMap, rootNamespace);
   const config = injection?.ok === true ? injection.value : builtInConfig();
   const planned = templates.filter((pod) => !hasInstance(pod, set.objects.pod));
   const predicted = planned.map((pod) => withPredictedSidecar(pod, plannedLabels(pod, set.objects.namespace), config, names));
   const pods = [...set.objects.pod, ...predicted];
   const snapshot = snapshotFrom(
     { ...set.objects, pod: pods },
-    { names, domain, onProblem: (object, problem) => unusable.push({ object, problem }) },
+    { names, domain, rootNamespace, onProblem: (object, problem) => unusable.push({ object, problem }) },
   );
   const { objects, unserved, isCluster, unread } = set;
   const knows = (kind: AnalysedKind): boolean => !unread.has(kind) || (kind === 'pod' && predicted.length > 0);
-  return { names, now, objects, snapshot, unusable, injection, hash, unserved, isCluster, knows };
+  return { names, rootNamespace, now, objects, snapshot, unusable, injection, hash, unserved, isCluster, knows };
 }
 
 /** Whether some pod came from the template: it has all of its labels. */
@@ -76,8 +78,8 @@ export function namespaceLabels(pod: KubeObject, namespaces: readonly KubeObject
   return namespaces.find(({ metadata }) => metadata.name === pod.metadata.namespace)?.metadata.labels ?? {};
 }
 
-function injectionOf(maps: readonly KubeObject[]): Parsed<InjectionConfig> | undefined {
-  const map = maps.find(({ metadata }) => metadata.name === INJECTION_CONFIG_MAP.name && metadata.namespace === ROOT_NAMESPACE);
+function injectionOf(maps: readonly KubeObject[], rootNamespace: string): Parsed<InjectionConfig> | undefined {
+  const map = maps.find(({ metadata }) => metadata.name === INJECTION_CONFIG_MAP.name && metadata.namespace === rootNamespace);
   const text = map === undefined ? undefined : dataOf(map)[INJECTION_CONFIG_MAP.key];
   return text === undefined ? undefined : parseInjectionConfig(text);
 }

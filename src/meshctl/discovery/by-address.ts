@@ -1,7 +1,7 @@
 import { type Fetch, fetchDocument } from '../../io/jwks/fetch-document.ts';
 import { seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
-import type { DiscoveryReplica } from './replica.ts';
+import { type DiscoveryReplica, NEEDS_CERTIFICATE } from './replica.ts';
 
 /** A dump for one proxy of a large mesh has tens of megabytes. */
 const LIMITS = { timeout: seconds(10), maxBytes: 256 << 20, maxRedirects: 0 } as const;
@@ -20,7 +20,8 @@ export function replicaAt(address: string, fetch: Fetch, signal: AbortSignal): D
         return JSON.parse(await fetchDocument(url.href, fetch, LIMITS, signal)) as unknown;
       } catch (thrown) {
         const { code, message } = MeshError.from(thrown, 'unavailable');
-        const hint = 'is --address the HTTP port of pilot-discovery?';
+        const refused = message.includes('HTTP status 401');
+        const hint = refused ? NEEDS_CERTIFICATE : 'is --address the HTTP port of pilot-discovery?';
         throw new MeshError(code, `pilot-discovery at ${address}: ${message}; ${hint}`, thrown);
       }
     },

@@ -10,9 +10,5 @@ export const discoveryPageFlags = flagTable({
     summary:
       'host:port of the HTTP port of pilot-discovery, of each replica; when unset its pods are asked through the API server, or the lab',
   },
-  'discovery-namespace': {
-    type: 'string',
-    default: 'mesh-system',
-    summary: 'namespace of the control plane, whose pods are asked through the API server',
-  },
+  meshNamespace: { type: 'string', char: 'i', default: 'mesh-system', summary: 'namespace of the control plane' },
 });

@@ -8,3 +8,7 @@ export interface DiscoveryReplica {
    */
   get(path: string, query?: Readonly<Record<string, string>>): Promise<unknown>;
 }
+
+/** Why a page is refused where `controlPlaneAuthPolicy` is `MUTUAL_TLS`, and what helps. */
+export const NEEDS_CERTIFICATE =
+  'it asks for a certificate (controlPlaneAuthPolicy: MUTUAL_TLS) of all but its own pod; ask it from there';

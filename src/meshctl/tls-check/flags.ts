@@ -16,6 +16,7 @@ export const tlsCheckFlags = flagTable({
     default: [],
     summary: 'file or directory of manifests to check before they are applied, or - for standard input; repeatable',
   },
+  meshNamespace: { type: 'string', char: 'i', default: 'mesh-system', summary: 'namespace of the control plane' },
   domain: { type: 'string', default: 'cluster.local', summary: 'DNS domain suffix of services' },
   output: { type: 'string', char: 'o', default: 'table', options: ['table', 'yaml', 'json'], summary: 'form of the output' },
 });

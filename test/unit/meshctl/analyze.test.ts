@@ -424,8 +424,9 @@ describe('meshctl analyze', () => {
     set: ObjectSet,
     now = new Date(NOW.getTime() + 3600_000),
     templates: readonly KubeObject[] = [],
+    rootNamespace = 'mesh-system',
   ): readonly string[] {
-    const state = meshState(set, { names, domain: 'cluster.local', now, hash, templates });
+    const state = meshState(set, { names, rootNamespace, domain: 'cluster.local', now, hash, templates });
     return analyse(state).map(({ code, subject, message }) => `${code} ${describeSubject(subject)}: ${message}`);
   }
 
@@ -454,6 +455,17 @@ describe('meshctl analyze', () => {
   it('finds objects that the mesh cannot use, but knows of none that it would miss', () => {
     const bad = fromYaml(service('web', 'ports: [{name: http, port: 80}]').replace('10.0.0.8', 'x.y'));
     expect(found(changed(...bad))).to.deep.equal(['MESH102 Service foo/web: spec.clusterIP: "x.y" is not an IP address']);
+  });
+
+  it('looks for the control plane where it is said to be', () => {
+    const map = (namespace: string): string => meshConfig('authPolicy: MUTUAL', namespace);
+    const set = changed(...fromYaml(`${map('elsewhere')}---\n${meshConfig('{}')}`));
+    const ofMaps = (texts: readonly string[]): readonly string[] =>
+      texts.filter((text) => text.includes('/mesh:')).map((text) => text.slice(0, 32));
+    expect(ofMaps(found(set))).to.deep.equal(['MESH112 ConfigMap elsewhere/mesh']);
+    expect(ofMaps(found(set, undefined, [], 'elsewhere'))).to.deep.equal(
+      ['MESH111 ConfigMap elsewhere/mesh', 'MESH112 ConfigMap mesh-system/mes'].map((text) => text.slice(0, 32)),
+    );
   });
 
   it('finds kinds that the API server does not serve', () => {

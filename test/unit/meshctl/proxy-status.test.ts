@@ -27,7 +27,7 @@ describe('meshctl proxy-status', () => {
   async function replica(page: unknown): Promise<string> {
     const server = createServer((request, response) => {
       const isThere = request.url === '/debug/syncz' && typeof page !== 'string';
-      response.writeHead(isThere ? 200 : 503).end(isThere ? JSON.stringify(page) : page);
+      response.writeHead(isThere ? 200 : page === 'certificate' ? 401 : 503).end(isThere ? JSON.stringify(page) : page);
     });
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -92,6 +92,9 @@ describe('meshctl proxy-status', () => {
       `warning: pilot-discovery at ${bad}: http://${bad}/debug/syncz answered with HTTP status 503, not 200; is --address the HTTP port of pilot-discovery?\n`,
     );
     expect((await run('proxy-status', '--address', bad)).code).to.equal(1);
+    expect((await run('proxy-status', '--address', await replica('certificate'))).err).to.match(
+      /MUTUAL_TLS.*ask it from there\n$/,
+    );
   });
 
   it('says when nobody is connected, and where it would look', async () => {

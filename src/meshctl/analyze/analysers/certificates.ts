@@ -5,7 +5,7 @@ import { formatProblem, type Parsed } from '../../../lib/errors.ts';
 import type { Names } from '../../../lib/names.ts';
 import type { KubeObject } from '../../../model/object.ts';
 import { isMapping } from '../../../model/parse/object.ts';
-import { dataOf, type MeshState, ROOT_NAMESPACE } from '../mesh-state.ts';
+import { dataOf, type MeshState } from '../mesh-state.ts';
 
 /** The secret of the authority's own certificate and key. */
 export const CA_SECRET = 'mesh-ca-secret';
@@ -35,10 +35,10 @@ export interface HeldCertificates {
 }
 
 /** All certificates of the objects, in the order of the objects. */
-export function heldCertificates({ objects, names }: MeshState): readonly HeldCertificates[] {
+export function heldCertificates({ objects, names, rootNamespace }: MeshState): readonly HeldCertificates[] {
   const ofSecrets = objects.secret.flatMap((secret) => {
     const { name, namespace } = secret.metadata;
-    if (name === CA_SECRET && namespace === ROOT_NAMESPACE) return [secretEntry(secret, 'ca-cert.pem', 'authority')];
+    if (name === CA_SECRET && namespace === rootNamespace) return [secretEntry(secret, 'ca-cert.pem', 'authority')];
     if (secret.type !== names.keyAndCertType) return [];
     return [secretEntry(secret, CHAIN_ENTRY, 'workload'), secretEntry(secret, ROOT_ENTRY, 'roots')];
   });
@@ -79,9 +79,14 @@ export function parseCertificates(pem: string): Parsed<readonly X509Certificate[
   return pem === '' ? { ok: false, problems: [{ path: '', message: 'there is none' }] } : parseCertificateChain(pem);
 }
 
+/** The authority's own secret, where its certificates are; undefined while it is not known. */
+export function authoritySecret({ objects, rootNamespace }: MeshState): KubeObject | undefined {
+  return objects.secret.find(({ metadata }) => metadata.name === CA_SECRET && metadata.namespace === rootNamespace);
+}
+
 /** The roots that mesh_ca signs below now; undefined while they are not known. */
-export function currentRoots({ objects }: MeshState): readonly X509Certificate[] | undefined {
-  const secret = objects.secret.find(({ metadata }) => metadata.name === CA_SECRET && metadata.namespace === ROOT_NAMESPACE);
+export function currentRoots(state: MeshState): readonly X509Certificate[] | undefined {
+  const secret = authoritySecret(state);
   if (secret === undefined) return undefined;
   const data = dataOf(secret);
   const entries = ['ca-cert.pem', 'next-ca-cert.pem', 'previous-ca-cert.pem', CHAIN_ENTRY, ROOT_ENTRY];

@@ -1,17 +1,16 @@
 import { compileTemplate } from '../../../injection/template.ts';
 import { formatProblem, MeshError } from '../../../lib/errors.ts';
 import type { Finding, Subject } from '../finding.ts';
-import { INJECTION_CONFIG_MAP, type MeshState, ROOT_NAMESPACE } from '../mesh-state.ts';
-
-const SUBJECT: Subject = { kind: 'ConfigMap', namespace: ROOT_NAMESPACE, name: INJECTION_CONFIG_MAP.name };
+import { INJECTION_CONFIG_MAP, type MeshState } from '../mesh-state.ts';
 
 /** MESH114: the injection configuration does not parse, or its template does not compile. */
-export function injectionConfiguration({ injection }: MeshState): readonly Finding[] {
+export function injectionConfiguration({ injection, rootNamespace }: MeshState): readonly Finding[] {
   if (injection === undefined) return [];
+  const subject: Subject = { kind: 'ConfigMap', namespace: rootNamespace, name: INJECTION_CONFIG_MAP.name };
   const path = `data.${INJECTION_CONFIG_MAP.key}`;
   const finding = (message: string): Finding => ({
     code: 'MESH114',
-    subject: SUBJECT,
+    subject,
     path,
     message: `key "config": ${message}`,
   });

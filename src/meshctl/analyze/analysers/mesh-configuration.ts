@@ -1,10 +1,9 @@
 import { formatProblem } from '../../../lib/errors.ts';
-import type { MeshConfig } from '../../../model/mesh-config.ts';
+import { DEFAULT_MESH_CONFIG, type MeshConfig } from '../../../model/mesh-config.ts';
 import { MESH_CONFIG_MAP } from '../../../model/parse/validate.ts';
 import { type Finding, type Subject, subjectOf } from '../finding.ts';
-import { dataOf, type MeshState, ROOT_NAMESPACE } from '../mesh-state.ts';
+import { dataOf, type MeshState } from '../mesh-state.ts';
 
-const SUBJECT: Subject = { kind: 'ConfigMap', namespace: ROOT_NAMESPACE, name: MESH_CONFIG_MAP.name };
 /** Ports of the sidecar that cannot be chosen, and whose they are. */
 const FIXED_PORTS: Readonly<Record<number, string>> = {
   15000: "the proxy's administration",
@@ -14,7 +13,8 @@ const FIXED_PORTS: Readonly<Record<number, string>> = {
 
 /** MESH111, MESH112, MESH113: the mesh configuration is wrong, or is where nobody reads it. */
 export function meshConfiguration(state: MeshState): readonly Finding[] {
-  const { unusable, snapshot, objects } = state;
+  const { unusable, snapshot, objects, rootNamespace } = state;
+  const own: Subject = { kind: 'ConfigMap', namespace: rootNamespace, name: MESH_CONFIG_MAP.name };
   const invalid = unusable
     .filter(({ object }) => object.kind === 'ConfigMap')
     .map(({ object, problem }): Finding => {
@@ -26,29 +26,31 @@ export function meshConfiguration(state: MeshState): readonly Finding[] {
     if (name !== MESH_CONFIG_MAP.name) return [];
     const hasKey = dataOf(map)[MESH_CONFIG_MAP.key] !== undefined;
     const subject = subjectOf(map);
-    if (namespace === ROOT_NAMESPACE) {
+    if (namespace === rootNamespace) {
       const message = `has no key "${MESH_CONFIG_MAP.key}", so the default mesh configuration is in force`;
       return hasKey ? [] : [{ code: 'MESH112', subject, message }];
     }
-    const message = `is the mesh configuration by its name, but the control plane reads the one of ${ROOT_NAMESPACE}`;
+    const message = `is the mesh configuration by its name, but the control plane reads the one of ${rootNamespace}`;
     return hasKey ? [{ code: 'MESH112', subject, message }] : [];
   });
-  return [...invalid, ...unread, ...portCollisions(snapshot.mesh), ...otherRoot(snapshot.mesh)];
+  return [...invalid, ...unread, ...portCollisions(snapshot.mesh, own), ...otherRoot(snapshot.mesh, own)];
 }
 
-function portCollisions({ proxyListenPort, proxyInboundListenPort }: MeshConfig): readonly Finding[] {
+function portCollisions({ proxyListenPort, proxyInboundListenPort }: MeshConfig, subject: Subject): readonly Finding[] {
   const ports = { proxyListenPort, proxyInboundListenPort };
   const findings = Object.entries(ports).flatMap(([field, port]): readonly Finding[] => {
     const owner = FIXED_PORTS[port];
-    return owner === undefined ? [] : [{ code: 'MESH113', subject: SUBJECT, message: `${field} ${port} is ${owner}` }];
+    return owner === undefined ? [] : [{ code: 'MESH113', subject, message: `${field} ${port} is ${owner}` }];
   });
   if (proxyListenPort !== proxyInboundListenPort) return findings;
   const message = `proxyListenPort and proxyInboundListenPort are both ${proxyListenPort}`;
-  return [...findings, { code: 'MESH113', subject: SUBJECT, message }];
+  return [...findings, { code: 'MESH113', subject, message }];
 }
 
-function otherRoot({ rootNamespace }: MeshConfig): readonly Finding[] {
-  if (rootNamespace === ROOT_NAMESPACE) return [];
-  const message = `rootNamespace is ${rootNamespace}, but this configuration is read in ${ROOT_NAMESPACE}`;
-  return [{ code: 'MESH112', subject: SUBJECT, message, action: `set rootNamespace: ${ROOT_NAMESPACE}, or leave it out` }];
+/** The default says nothing: a control plane elsewhere has it too, unless it was told. */
+function otherRoot({ rootNamespace }: MeshConfig, subject: Subject): readonly Finding[] {
+  const own = subject.namespace ?? '';
+  if (rootNamespace === own || rootNamespace === DEFAULT_MESH_CONFIG.rootNamespace) return [];
+  const message = `rootNamespace is ${rootNamespace}, but this configuration is read in ${own}`;
+  return [{ code: 'MESH112', subject, message, action: `set rootNamespace: ${own}, or leave it out` }];
 }

@@ -1,8 +1,8 @@
 import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../../injection/decision.ts';
 import { type Finding, subjectOf } from '../finding.ts';
 import type { MeshState } from '../mesh-state.ts';
-import { dataOf, ROOT_NAMESPACE } from '../mesh-state.ts';
-import { CA_SECRET, currentRoots, decode, parseCertificates, ROOT_CONFIG_MAP } from './certificates.ts';
+import { dataOf } from '../mesh-state.ts';
+import { authoritySecret, CA_SECRET, currentRoots, decode, parseCertificates, ROOT_CONFIG_MAP } from './certificates.ts';
 
 /** MESH505, MESH506: namespaces whose workloads would trust nobody, or somebody else. */
 export function publishedRoots(state: MeshState): readonly Finding[] {
@@ -19,15 +19,15 @@ export function publishedRoots(state: MeshState): readonly Finding[] {
   const other = maps.flatMap((map): readonly Finding[] => {
     const published = parseCertificates(dataOf(map)[ROOT_CONFIG_MAP.key] ?? '');
     if (!published.ok || signing === undefined || published.value.some(({ raw }) => raw.equals(signing.raw))) return [];
-    const message = `${ROOT_CONFIG_MAP.key} lacks the root of Secret ${ROOT_NAMESPACE}/${CA_SECRET}, so peers do not trust one another`;
+    const message = `${ROOT_CONFIG_MAP.key} lacks the root of Secret ${state.rootNamespace}/${CA_SECRET}, so peers do not trust one another`;
     return [{ code: 'MESH506', subject: subjectOf(map), path: `data["${ROOT_CONFIG_MAP.key}"]`, message }];
   });
   return [...missing, ...other];
 }
 
 /** The root that certificates signed now lead to: of an authority below another one, the last of its chain. */
-function signingRoot({ objects }: MeshState) {
-  const secret = objects.secret.find(({ metadata }) => metadata.name === CA_SECRET && metadata.namespace === ROOT_NAMESPACE);
+function signingRoot(state: MeshState) {
+  const secret = authoritySecret(state);
   const data = secret === undefined ? {} : dataOf(secret);
   const chain = parseCertificates(decode(data['cert-chain.pem']));
   const own = parseCertificates(decode(data['ca-cert.pem']));
