@@ -3,15 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { IstioCertificateRequest, IstioCertificateResponse } from '#gen/istio/v1/auth/ca.ts';
 import { CsrRequest, CsrResponse } from '#gen/istio/v1/auth/ca_service.ts';
 import { type ClientTls, unaryCall } from '../../src/io/grpc/client.ts';
-import type { Host } from '../../src/io/host.ts';
 import { seconds } from '../../src/lib/duration.ts';
-import { namesFor } from '../../src/lib/names.ts';
 import { caFlags } from '../../src/mesh_ca/flags.ts';
 import { run } from '../../src/mesh_ca/main.ts';
+import { InProcess } from './in-process.ts';
 import { manifest } from './manifest.ts';
 
 export { manifest };
@@ -62,34 +60,11 @@ export function caOptions(given: Readonly<Record<string, unknown>>): Readonly<Re
 
 export class CaProcess {
   readonly port: number;
-  readonly #exit: Promise<number>;
-  readonly #stop = new AbortController();
-  #log = '';
-  readonly #output = new PassThrough();
+  readonly #component: InProcess;
 
-  private constructor(
-    port: number,
-    options: Readonly<Record<string, unknown>>,
-    env: Readonly<Record<string, string>>,
-    now: () => Date,
-  ) {
+  private constructor(port: number, component: InProcess) {
     this.port = port;
-    this.#output.on('data', (chunk: Buffer) => {
-      this.#log += chunk.toString();
-    });
-    const host: Host = {
-      env,
-      stdin: process.stdin,
-      stdout: this.#output,
-      stderr: this.#output,
-      cwd: process.cwd(),
-      signal: this.#stop.signal,
-      names: namesFor('mesh.io'),
-      now,
-    };
-    const invocation = { options: caOptions({ 'grpc-port': port, ...options }), given: new Set(), args: [] };
-    this.#exit = run(invocation as unknown as Parameters<typeof run>[0], host);
-    this.#exit.catch(() => {});
+    this.#component = component;
   }
 
   /** Resolves when it serves; rejects with what `run` rejects with. */
@@ -99,8 +74,7 @@ export class CaProcess {
     now: () => Date = () => new Date(),
   ): Promise<CaProcess> {
     const ca = await CaProcess.starting(options, env, now);
-    const isServing = options['grpc-port'] === 0 ? 'no gRPC requests are served' : 'serving certificate requests';
-    await Promise.race([ca.logged(isServing), ca.#exit]);
+    await ca.#component.when(options['grpc-port'] === 0 ? 'no gRPC requests are served' : 'serving certificate requests');
     return ca;
   }
 
@@ -110,27 +84,28 @@ export class CaProcess {
     env: Readonly<Record<string, string>> = {},
     now: () => Date = () => new Date(),
   ): Promise<CaProcess> {
-    return new CaProcess(Number(options['grpc-port'] ?? (await freePort())), options, env, now);
+    const port = Number(options['grpc-port'] ?? (await freePort()));
+    const defaults = { ...options, 'grpc-port': port };
+    return new CaProcess(port, InProcess.begin(run, caFlags, {}, { env, now, defaults }));
   }
 
   /** The exit code, once it has ended. */
   get ended(): Promise<number> {
-    return this.#exit;
+    return this.#component.exit;
   }
 
   /** Resolves when a text stands in the log. */
-  async logged(text: string): Promise<void> {
-    while (!this.#log.includes(text)) await new Promise((resolve) => this.#output.once('data', resolve));
+  logged(text: string): Promise<void> {
+    return this.#component.logged(text);
   }
 
   get log(): string {
-    return this.#log;
+    return this.#component.log;
   }
 
   /** Stops it as SIGTERM does; the exit code. */
   stop(): Promise<number> {
-    this.#stop.abort();
-    return this.#exit;
+    return this.#component.stop();
   }
 }
 

@@ -1,12 +1,8 @@
 /** Runs pilot-discovery in this process, on a directory of manifests. */
-import { PassThrough } from 'node:stream';
-import type { Host } from '../../src/io/host.ts';
-import { namesFor } from '../../src/lib/names.ts';
 import { discoveryFlags } from '../../src/pilot-discovery/flags.ts';
 import { run } from '../../src/pilot-discovery/main.ts';
+import { InProcess } from './in-process.ts';
 import { freePort } from './plain-envoy.ts';
-
-const defaults = Object.fromEntries(Object.entries(discoveryFlags).map(([name, flag]) => [name, flag.default]));
 
 export interface DiscoveryPorts {
   readonly grpc: number;
@@ -16,61 +12,37 @@ export interface DiscoveryPorts {
 
 export class DiscoveryProcess {
   readonly ports: DiscoveryPorts;
-  readonly exit: Promise<number>;
-  readonly #stop = new AbortController();
-  readonly #output = new PassThrough();
-  #log = '';
+  readonly #component: InProcess;
 
-  private constructor(
-    ports: DiscoveryPorts,
-    options: Readonly<Record<string, unknown>>,
-    env: Readonly<Record<string, string>>,
-    otherDefaults: Readonly<Record<string, unknown>>,
-  ) {
+  private constructor(ports: DiscoveryPorts, component: InProcess) {
     this.ports = ports;
-    this.#output.on('data', (chunk: Buffer) => {
-      this.#log += chunk.toString();
-    });
-    const host: Host = {
-      env,
-      stdin: process.stdin,
-      stdout: this.#output,
-      stderr: this.#output,
-      cwd: process.cwd(),
-      signal: this.#stop.signal,
-      names: namesFor(env['MESH_DOMAIN'] ?? 'mesh.io'),
-      now: () => new Date(),
-    };
-    const listening = { grpcAddr: `127.0.0.1:${ports.grpc}`, port: ports.http, monitoringPort: ports.monitoring };
-    const invocation = {
-      options: { ...defaults, ...otherDefaults, ...listening, ...options },
-      given: new Set(Object.keys(options)),
-      args: [],
-    };
-    this.exit = run(invocation as unknown as Parameters<typeof run>[0], host);
-    this.exit.catch(() => {});
+    this.#component = component;
   }
 
-  /** Resolves when it serves; rejects with what `run` rejects with. `otherDefaults`: of flags that nobody gives. */
+  /** Resolves when it serves; rejects with what `run` rejects with. `defaults`: of flags that nobody gives. */
   static async start(
     options: Readonly<Record<string, unknown>>,
     given?: DiscoveryPorts,
     env: Readonly<Record<string, string>> = {},
-    otherDefaults: Readonly<Record<string, unknown>> = {},
+    defaults: Readonly<Record<string, unknown>> = {},
   ): Promise<DiscoveryProcess> {
     const ports = given ?? { grpc: await freePort(), http: await freePort(), monitoring: await freePort() };
-    const discovery = new DiscoveryProcess(ports, options, env, otherDefaults);
-    await Promise.race([discovery.logged('serving discovery'), discovery.exit]);
-    return discovery;
+    const listening = { grpcAddr: `127.0.0.1:${ports.grpc}`, port: ports.http, monitoringPort: ports.monitoring };
+    const component = InProcess.begin(run, discoveryFlags, options, { env, defaults: { ...defaults, ...listening } });
+    return new DiscoveryProcess(ports, await component.when('serving discovery'));
+  }
+
+  get exit(): Promise<number> {
+    return this.#component.exit;
   }
 
   /** Resolves when a text stands in the log. */
-  async logged(text: string): Promise<void> {
-    while (!this.#log.includes(text)) await new Promise((resolve) => this.#output.once('data', resolve));
+  logged(text: string): Promise<void> {
+    return this.#component.logged(text);
   }
 
   get log(): string {
-    return this.#log;
+    return this.#component.log;
   }
 
   page(path: string): Promise<Response> {
@@ -83,7 +55,6 @@ export class DiscoveryProcess {
 
   /** Stops it as SIGTERM does; the exit code. */
   stop(): Promise<number> {
-    this.#stop.abort();
-    return this.exit;
+    return this.#component.stop();
   }
 }
