@@ -33,6 +33,11 @@ export function isHttp(protocol: Protocol): boolean {
   return protocol === 'http' || protocol === 'http2' || protocol === 'grpc';
 }
 
+/** Whether the application speaks TLS on such a port itself, so that a caller names the server it wants. */
+export function isTls(protocol: Protocol): boolean {
+  return protocol === 'https' || protocol === 'tls';
+}
+
 /** Whether the proxy has anything to do with such a port. */
 export function isProxied(protocol: Protocol): boolean {
   return protocol !== 'udp';

@@ -4,6 +4,7 @@ import type { Encoder } from './encoder.ts';
 import type { Families } from './node.ts';
 import { buildAddressListener, buildHttpListener, buildVirtualOutbound, listenerName } from './outbound-listener.ts';
 import type { OutboundPlan } from './outbound-plan.ts';
+import { buildTlsListener } from './outbound-tls.ts';
 import type { EncodedResource } from './resource.ts';
 
 interface Made {
@@ -43,6 +44,11 @@ export function createOutboundListenerStage(
     const listeners = [
       make(virtual.name, '', () => virtual),
       ...[...plan.http.keys()].map((port) => make(`0.0.0.0_${port}`, '', () => buildHttpListener(mesh, families, port))),
+      ...[...plan.tls].map(([port, services]) =>
+        make(`0.0.0.0_${port}`, JSON.stringify(services.map(({ service, serverNames }) => [service.hostname, serverNames])), () =>
+          buildTlsListener(mesh, families, port, services),
+        ),
+      ),
       ...addresses.map((listener) =>
         make(listenerName(listener.address, listener.port), JSON.stringify(listener), () => buildAddressListener(mesh, listener)),
       ),

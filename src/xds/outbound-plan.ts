@@ -1,13 +1,14 @@
 import type { AddressFamily } from '../model/address.ts';
 import { familyOf } from '../model/address.ts';
 import { sameElements } from '../model/identity.ts';
-import { isHttp } from '../model/protocol.ts';
+import { isHttp, isTls } from '../model/protocol.ts';
 import { describeService, isHeadless, type Service, type ServicePort } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { distinctPorts } from './cluster-stage.ts';
 import { readyEndpoints } from './endpoint.ts';
 import { outboundCluster } from './names.ts';
 import { type AddressListener, listenerName } from './outbound-listener.ts';
+import { serverNamesOf, type TlsService } from './outbound-tls.ts';
 
 /** One HTTP port of a service with a virtual address, reached by name. */
 export interface HttpService {
@@ -24,6 +25,8 @@ export interface FamilyListener extends AddressListener {
 export interface OutboundPlan {
   /** By port number; services sorted by host name. */
   readonly http: ReadonlyMap<number, readonly HttpService[]>;
+  /** By port number, none of which HTTP has; no two services with one server name. */
+  readonly tls: ReadonlyMap<number, readonly TlsService[]>;
   /** Namespaces that have HTTP services: there, short names mean something. */
   readonly httpNamespaces: ReadonlySet<string>;
   /** No two of one name. */
@@ -40,6 +43,7 @@ export interface OutboundProblem {
 /** Sorts the services of a snapshot into those reached by name and those reached by address. */
 export function planOutbound(snapshot: Snapshot): OutboundPlan {
   const http = new Map<number, HttpService[]>();
+  const external = new Map<number, Service[]>();
   const listeners = new Map<string, FamilyListener>();
   const problems: OutboundProblem[] = [];
   const owners = new Map<string, Service>();
@@ -58,20 +62,37 @@ export function planOutbound(snapshot: Snapshot): OutboundPlan {
     const alias = snapshot.servicesByHostname.get(service.externalName ?? '');
     if (alias !== undefined) problems.push({ service, message: plaintextAlias(alias) });
     for (const port of distinctPorts(service)) {
-      if (service.externalName !== undefined && !isHttp(port.protocol)) problems.push({ service, message: nameless(port) });
-      else if (isHeadless(service)) headlessListeners(snapshot, service, port).forEach(claim);
+      if (service.externalName !== undefined && !isHttp(port.protocol)) {
+        if (isTls(port.protocol)) append(external, port.number, service);
+        else problems.push({ service, message: nameless(port) });
+      } else if (isHeadless(service)) headlessListeners(snapshot, service, port).forEach(claim);
       else if (isHttp(port.protocol)) append(http, port.number, { service, addresses });
       else addresses.map((address) => addressListener(service, port, address)).forEach(claim);
     }
   }
   const httpNamespaces = new Set([...http.values()].flat().map(({ service }) => service.namespace));
-  return { http, httpNamespaces, addresses: [...listeners.values()], problems };
+  const tls = new Map<number, readonly TlsService[]>();
+  for (const [port, services] of external) {
+    if (http.has(port)) problems.push(...services.map((service) => ({ service, message: portOfHttp(port) })));
+    else tls.set(port, distinctNames(services));
+  }
+  return { http, tls, httpNamespaces, addresses: [...listeners.values()], problems };
 }
 
-function append(http: Map<number, HttpService[]>, port: number, service: HttpService): void {
-  const services = http.get(port);
-  if (services === undefined) http.set(port, [service]);
-  else services.push(service);
+function append<T>(groups: Map<number, T[]>, port: number, item: T): void {
+  const group = groups.get(port);
+  if (group === undefined) groups.set(port, [item]);
+  else group.push(item);
+}
+
+/** Several services may stand for one host: its name leads to the first. */
+function distinctNames(services: readonly Service[]): readonly TlsService[] {
+  const known = new Set<string>();
+  return services.map((service) => {
+    const serverNames = serverNamesOf(service).filter((name) => !known.has(name));
+    for (const name of serverNames) known.add(name);
+    return { service, serverNames };
+  });
 }
 
 /** Plans again only when a service changed, or an endpoint of one whose endpoints are reached by address. */
@@ -91,8 +112,11 @@ const sharedAddress = (service: Service, address: string, owner: Service): strin
 const plaintextAlias = (alias: Service): string =>
   `names a service of the mesh, ${describeService(alias)}, and is reached in plaintext by whatever address DNS has; call it by its own name`;
 
+const portOfHttp = (port: number): string =>
+  `port ${port} speaks TLS to an external name, but other services speak HTTP on this port number, and one listener cannot tell both`;
+
 const nameless = ({ number, protocol }: ServicePort): string =>
-  `port ${number} speaks ${protocol}, in which nothing tells an external name from any other host; give the port an HTTP name, or the service ` +
+  `port ${number} speaks ${protocol}, in which nothing tells an external name from any other host; give the port the name of HTTP or TLS, or the service ` +
   'a cluster IP and an EndpointSlice with the addresses';
 
 function addressListener(service: Service, port: ServicePort, address: string): AddressListener {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Service } from '../../../src/model/service.ts';
 import { nextSnapshot } from '../../../src/model/snapshot.ts';
+import { planOutbound } from '../../../src/xds/outbound-plan.ts';
 import { CLUSTER_TYPE, ENDPOINT_TYPE, ROUTE_TYPE } from '../../../src/xds/resource.ts';
 import { makeInputs, makePort, makeService } from '../../fakes/model.ts';
 import { testTranslator } from '../../harness/mesh-input.ts';
@@ -31,6 +32,20 @@ describe('an external name', () => {
   it('that does not speak HTTP is reported', () => {
     const [message] = messages([external('example.com', [makePort({ name: 'mysql', protocol: 'mysql', number: 3306 })])]);
     expect(message).to.match(/^port 3306 speaks mysql, in which nothing tells an external name from any other host/);
+  });
+
+  it('that speaks TLS shares its port with others of its kind, and not with HTTP', () => {
+    const tls = makePort({ name: 'https', protocol: 'https', number: 443 });
+    const other = { ...external('example.com', [tls]), name: 'other', hostname: 'other.foo.svc.cluster.local' };
+    const services = [external('example.com', [tls]), other];
+    expect(messages(services)).to.deep.equal([]);
+    const plan = planOutbound(nextSnapshot(undefined, makeInputs({ services })));
+    expect(plan.tls.get(443)?.map(({ service, serverNames }) => `${service.name}: ${serverNames.join(' ')}`)).to.deep.equal([
+      'other: other.foo.svc.cluster.local other.foo.svc other.foo example.com',
+      'outside: outside.foo.svc.cluster.local outside.foo.svc outside.foo',
+    ]);
+    const web = makeService({ name: 'web', ports: [makePort({ number: 443 })] });
+    expect(messages([...services, web])[0]).to.match(/^port 443 speaks TLS to an external name, but other services speak HTTP/);
   });
 
   it('of a service of the mesh is reported', () => {
