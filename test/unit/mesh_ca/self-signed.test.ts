@@ -168,6 +168,7 @@ describe('the self-signed root', () => {
     let store: MemoryStore;
     let now: Date;
     let uptime: number;
+    let missing: readonly string[];
     let options: SelfSignedOptions;
     let root: SelfSigned;
     const at = (days: number): Date => new Date(NOW.getTime() + days * DAY * 1000);
@@ -177,7 +178,8 @@ describe('the self-signed root', () => {
       store = newStore();
       now = NOW;
       uptime = 0;
-      options = { ...optionsFor(store), now: () => now, uptime: () => seconds(uptime) };
+      missing = [];
+      options = { ...optionsFor(store), missing: () => missing, now: () => now, uptime: () => seconds(uptime) };
       root = await openSelfSigned(options);
     });
 
@@ -220,6 +222,44 @@ describe('the self-signed root', () => {
       const files = { 'roots.pem': rootPem(root.authority.current()), 'leaf.pem': issued.pem };
       const args = ['verify', '-attime', String(now.getTime() / 1000), '-CAfile', 'roots.pem', 'leaf.pem'];
       expect(openssl(files, ...args)).to.equal('leaf.pem: OK\n');
+    });
+
+    it('signs on while somebody was not given the successor, for as long as there is time', async () => {
+      const first = signing();
+      missing = ['Secret foo/mesh.web'];
+      await keepUpAt(183);
+      await keepUpAt(274);
+      await keepUpAt(340);
+      expect(signing()).to.equal(first);
+      missing = [];
+      await keepUpAt(341);
+      expect(signing(), 'everybody needs time to load it').to.equal(first);
+      await keepUpAt(341);
+      expect(signing()).not.to.equal(first);
+    });
+
+    it('is followed by its successor an eighth of the grace period before its end all the same, and tells who lacks it', async () => {
+      const first = signing();
+      missing = ['Secret foo/mesh.web'];
+      await keepUpAt(183);
+      await keepUpAt(342);
+      expect(signing()).to.equal(first);
+      await keepUpAt(343);
+      expect(signing()).not.to.equal(first);
+      const entry = (options.logger as MemoryLogger).entries.find(({ message }) => message.includes('ends soon'));
+      expect(entry?.fields).to.deep.equal({ missing, count: 1 });
+    });
+
+    it('is left to the leader', async () => {
+      const term = new AbortController();
+      const other = await openSelfSigned({ ...options, leadership: soleLeader(term.signal) });
+      term.abort();
+      now = at(183);
+      await other.keepUp();
+      expect(other.authority.current().roots).to.have.length(1);
+      await root.keepUp();
+      await other.keepUp();
+      expect(other.authority.current().roots).to.have.length(2);
     });
 
     it('is followed by one successor, however many replicas there are', async () => {
