@@ -5,7 +5,7 @@ import { printRow } from './figures.ts';
 import { residentMiB } from './resident.ts';
 
 /** Start-up garbage is collected by then. */
-const SETTLE_MS = 5_000;
+const SETTLE_MS = 12_000;
 /** What starts a component in a pod has the component's command line within its own. */
 const NODE = /^\S*node\S* /;
 const COMPONENTS = ['pilot-discovery discovery', 'mesh_ca', 'pilot-agent proxy', 'lab daemon'];

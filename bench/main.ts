@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { benchDiscovery } from './discovery.ts';
 import { benchGrpc } from './grpc.ts';
+import { benchIdle } from './idle-components.ts';
 import { benchLab } from './lab.ts';
 import { benchStartUp } from './start-up.ts';
 
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   certificates: () => script('bench/certificates.ts'),
   injection: () => script('bench/injection.ts'),
   registry: () => script('bench/registry.ts'),
+  idle: benchIdle,
   lab: benchLab,
 };
 

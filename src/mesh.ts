@@ -2,11 +2,17 @@
 import { fileURLToPath } from 'node:url';
 import type { MeshCommand } from './flags/command.ts';
 import { processHost } from './io/process-host.ts';
+import { collectStartUpGarbage } from './io/start-up-garbage.ts';
+import { seconds } from './lib/duration.ts';
 import { runMesh } from './run-mesh.ts';
 
 /** The folder of package.json: this file lies one below it, as source and as built. */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
+/** Whoever connects at once when a component comes has been served by then. */
+const SETTLED = seconds(10);
+
+collectStartUpGarbage(SETTLED, globalThis.gc, () => process.memoryUsage().heapUsed);
 const code = await runMesh({
   async loadCommand(component, file) {
     const module: { readonly default: MeshCommand } = await import(`./commands/${component}/${file}.ts`);
