@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   grpc: benchGrpc,
   discovery: benchDiscovery,
   certificates: () => script('bench/certificates.ts'),
+  'ca-secrets': () => script('bench/ca-secrets.ts'),
   injection: () => script('bench/injection.ts'),
   registry: () => script('bench/registry.ts'),
   idle: benchIdle,
