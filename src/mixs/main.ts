@@ -15,6 +15,7 @@ import { allKinds, ruleKinds } from '../rules/config/kinds.ts';
 import { systemTimers } from '../sources/debounce.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { openHandler } from './adapter/openers.ts';
+import { ScrapedRegistries } from './adapter/scraped-registries.ts';
 import { measured } from './api/measured.ts';
 import { mixerMethods } from './api/mixer.ts';
 import { WorkerPool } from './api/worker-pool.ts';
@@ -68,7 +69,8 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   const logger = logging.scope('default');
   const pool = new WorkerPool(options.apiWorkerPoolSize);
   const metrics = createMixsMetrics(buildInfo.version, () => pool);
-  const rules = await startRules(options, store, host, logging, metrics, signal);
+  const scraped = new ScrapedRegistries(metrics.registry);
+  const rules = await startRules(options, store, host, logging, { metrics, scraped }, signal);
   const attributes = logging.scope('attributes');
   const mixer = mixerMethods({
     pool,
@@ -92,7 +94,7 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   );
   const profiler = options.profile ? await startProfiler(host.now, signal) : undefined;
   const monitoring = createHttpServer({
-    handle: monitoringHandler({ metrics, rules, store, logging, profiler }),
+    handle: monitoringHandler({ scraped, rules, store, logging, profiler }),
     onError: (error, { path }) => logger.error('a page failed', { path, error }),
   });
   try {
@@ -115,7 +117,7 @@ function startRules(
   store: OpenedStore,
   { names, now, stdout, stderr }: Host,
   logging: Logging,
-  metrics: MixsMetrics,
+  { metrics, scraped }: { readonly metrics: MixsMetrics; readonly scraped: ScrapedRegistries },
   signal: AbortSignal,
 ): Promise<FollowedRules> {
   const adapters = logging.scope('adapters');
@@ -137,7 +139,7 @@ function startRules(
         signal: closed,
         stdout,
         stderr,
-        metrics: metrics.registry,
+        scraped,
       }),
     onChange: ({ rules, handlers, instances, problems }) =>
       metrics.configured({ rules: rules.size, handlers: handlers.size, instances: instances.size, problems: problems.length }),

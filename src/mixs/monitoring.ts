@@ -7,11 +7,11 @@ import { formatProblem, MeshError } from '../lib/errors.ts';
 import { buildInfo, longVersion } from '../lib/version.ts';
 import { describeObject } from '../model/object.ts';
 import type { OpenedStore } from '../sources/store/open.ts';
+import type { ScrapedRegistries } from './adapter/scraped-registries.ts';
 import type { FollowedRules } from './follow-rules.ts';
-import type { MixsMetrics } from './metrics.ts';
 
 export interface MonitoringOptions {
-  readonly metrics: MixsMetrics;
+  readonly scraped: ScrapedRegistries;
   readonly rules: FollowedRules;
   readonly store: OpenedStore;
   readonly logging: Logging;
@@ -19,11 +19,11 @@ export interface MonitoringOptions {
 }
 
 /** The pages of the monitoring port. */
-export function monitoringHandler({ metrics, rules, store, logging, profiler }: MonitoringOptions): HttpHandler {
+export function monitoringHandler({ scraped, rules, store, logging, profiler }: MonitoringOptions): HttpHandler {
   return async (request) => {
     switch (request.path) {
       case '/metrics':
-        return { status: 200, headers: { 'content-type': metrics.registry.contentType }, body: await metrics.registry.metrics() };
+        return { status: 200, headers: { 'content-type': scraped.contentType }, body: await scraped.text() };
       case '/version':
         return { status: 200, body: `${longVersion(buildInfo, process.version)}\n` };
       case '/debug/config':

@@ -1,5 +1,4 @@
 import type { Writable } from 'node:stream';
-import type { Registry } from 'prom-client';
 import type { Logger } from '../../io/log/logger.ts';
 import type {
   BuiltInstance,
@@ -8,6 +7,7 @@ import type {
   KubernetesOutput,
   ReportTemplate,
 } from '../../rules/template/instances.ts';
+import type { ScrapedRegistries } from './scraped-registries.ts';
 
 /**
  * Opens what a handler needs. Must not wait for a backend: one that is down at start is met again at requests. Handlers of unchanged
@@ -28,7 +28,7 @@ export interface AdapterEnvironment {
   readonly stdout: Writable;
   readonly stderr: Writable;
   /** Where the prometheus adapter puts what is scraped on the monitoring port. */
-  readonly metrics: Registry;
+  readonly scraped: ScrapedRegistries;
 }
 
 /** A running handler. Methods are there for the templates its adapter names. Whatever they throw or take too long for is the dispatcher's to bound. */

@@ -1,11 +1,17 @@
 import { MeshError } from '../../lib/errors.ts';
 import type { DenierParams } from '../../rules/adapter/denier.ts';
+import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
+import type { PrometheusParams } from '../../rules/adapter/prometheus.ts';
+import type { StdioParams } from '../../rules/adapter/stdio.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
 import type { AdapterEnvironment, Handler } from './adapter.ts';
 import { openDenier } from './denier.ts';
+import { openListChecker } from './listchecker.ts';
 import { openMemquota } from './memquota.ts';
 import { openNoop } from './noop.ts';
+import { openPrometheus } from './prometheus.ts';
+import { openStdio } from './stdio.ts';
 
 /** Opens a handler whose parameters are still untyped; they are those that the adapter's own spec has read. */
 type Opener = (params: unknown, environment: AdapterEnvironment) => Handler;
@@ -18,8 +24,11 @@ function opener<Params>(open: (params: Params, environment: AdapterEnvironment) 
 /** What opens the handlers of each adapter of rules/adapter. */
 export const OPENERS: Readonly<Record<string, Opener>> = {
   denier: opener<DenierParams>(openDenier),
+  listchecker: opener<ListCheckerParams>(openListChecker),
   memquota: opener<MemquotaParams>(openMemquota),
   noop: openNoop,
+  prometheus: opener<PrometheusParams>(openPrometheus),
+  stdio: opener<StdioParams>(openStdio),
 };
 
 /** @throws MeshError when the handler cannot be opened */

@@ -1,0 +1,34 @@
+import { PassThrough } from 'node:stream';
+import { Registry } from 'prom-client';
+import type { AdapterEnvironment } from '../../src/mixs/adapter/adapter.ts';
+import { ScrapedRegistries } from '../../src/mixs/adapter/scraped-registries.ts';
+import { MemoryLogger } from './memory-logger.ts';
+
+export interface TestEnvironment extends AdapterEnvironment {
+  readonly logger: MemoryLogger;
+  /** What was written to standard output. */
+  written(): string;
+  /** Ends what the handler follows. */
+  end(): void;
+}
+
+export function adapterEnvironment(now: () => Date = () => new Date(1_527_854_400_000)): TestEnvironment {
+  const stop = new AbortController();
+  const stdout = new PassThrough();
+  let text = '';
+  stdout.on('data', (chunk) => {
+    text += String(chunk);
+  });
+  return {
+    handler: 'h.x.mesh-system',
+    logger: new MemoryLogger(),
+    now,
+    random: () => 0,
+    signal: stop.signal,
+    stdout,
+    stderr: stdout,
+    scraped: new ScrapedRegistries(new Registry()),
+    written: () => text,
+    end: () => stop.abort(),
+  };
+}
