@@ -1,8 +1,15 @@
 import { expect } from 'chai';
 import install from '../../src/commands/meshctl/install.ts';
 import uninstall from '../../src/commands/meshctl/uninstall.ts';
+import { silentLogger } from '../../src/io/log/logger.ts';
+import { namesFor } from '../../src/lib/names.ts';
+import { kindsFor } from '../../src/model/kinds.ts';
+import { openStore } from '../../src/sources/store/open.ts';
+import { keepCaBundle } from '../../src/sources/webhook-ca-bundle.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { type MeshctlResult, runMeshctl } from '../harness/meshctl-run.ts';
+import { eventually } from '../harness/sidecar.ts';
+import { TestRoot } from '../harness/test-authority.ts';
 
 /** Not the one of the other tests on this cluster: their definitions of kinds are none of ours. */
 const DOMAIN = 'install.test';
@@ -40,8 +47,7 @@ describe('meshctl install --apply', function () {
 
   it('makes everything in an order that works, and changes nothing the second time', async () => {
     const first = await apply();
-    expect(first.err).to.equal('');
-    expect(first.code).to.equal(0);
+    expect(first.code, first.err).to.equal(0);
     expect(wordsOf(first)).to.deep.equal(['created']);
     const kinds = first.out.split('\n').map((line) => line.split('/')[0] ?? '');
     expect(kinds[0]).to.equal('namespace');
@@ -70,6 +76,40 @@ describe('meshctl install --apply', function () {
     const again = await apply('--force-conflicts');
     expect(again.out).to.include('configmap/mesh kept: changed by kubectl-edit');
     expect([again.code, again.err, mesh()]).to.deep.equal([0, '', 'authPolicy: MUTUAL_TLS\n']);
+  });
+
+  it('leaves the CA bundle alone that the owner of a webhook has written', async () => {
+    await apply();
+    const { names, kinds } = { names: namesFor(DOMAIN), kinds: kindsFor(namesFor(DOMAIN)) };
+    const options = { flag: '--orchconfig', kinds, env: {}, cwd: '/', now: () => new Date(), newUid: () => '' };
+    const store = openStore(cluster.kubeconfig, options);
+    const stop = new AbortController();
+    const bundle = (): string =>
+      kubectl(
+        'get',
+        'mutatingwebhookconfiguration',
+        'mesh-sidecar-injector',
+        '-o',
+        'jsonpath={.webhooks[0].clientConfig.caBundle}',
+      );
+    const { pem } = await TestRoot.create();
+    const keeper = keepCaBundle(pem, {
+      store,
+      kind: kinds.mutatingWebhookConfiguration,
+      configuration: 'mesh-sidecar-injector',
+      entry: names.webhookName,
+      logger: silentLogger,
+      signal: stop.signal,
+    });
+    try {
+      await eventually('the CA bundle is written', () => bundle() !== '');
+      expect(wordsOf(await apply())).to.deep.equal(['unchanged']);
+      expect(bundle()).to.equal(Buffer.from(pem).toString('base64'));
+    } finally {
+      stop.abort();
+      await keeper.done;
+      await store.close();
+    }
   });
 
   it('reports a field that somebody else has set, with its owner, and takes it when told to', async () => {
@@ -145,9 +185,14 @@ describe('meshctl install --apply', function () {
   });
 
   it('is undone by uninstall, which asks, and keeps policies, configuration and the key of the authority', async () => {
-    await apply();
+    cluster.kubectl(['create', 'namespace', NAMESPACE]);
+    await apply('--crds');
     const policy = { apiVersion: `${GROUP}/v1alpha1`, kind: 'Policy', metadata: { name: 'default' }, spec: {} };
-    cluster.kubectl(['create', '-n', NAMESPACE, '-f', '-'], JSON.stringify(policy));
+    await eventually('the policy is stored', () => {
+      cluster.kubectl(['apply', '-n', NAMESPACE, '-f', '-'], JSON.stringify(policy));
+      return true;
+    });
+    await apply();
     kubectl('create', 'secret', 'generic', 'mesh-ca-secret');
     const refused = await run(uninstall, [], 'n\n');
     expect([refused.code, refused.out]).to.deep.equal([1, '']);
