@@ -79,6 +79,12 @@ describe('mesh_ca', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
+  it('names the flag that needs a cluster', async () => {
+    const { code, message } = await failure(start({ 'append-dns-names': true }));
+    expect(code).to.equal('usage');
+    expect(message).to.contain('flag --append-dns-names needs a Kubernetes API server');
+  });
+
   it('gives a service account a certificate for its name, that openssl leads to the published root', async () => {
     const [leaf = '', root = '', ...more] = await ask();
     expect(more).to.deep.equal([]);

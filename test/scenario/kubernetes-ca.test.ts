@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:tls';
 import { expect } from 'chai';
@@ -159,6 +160,35 @@ describe('mesh_ca on a real API server', function () {
     expect((await secretOf('default')).resourceVersion).to.equal(before.resourceVersion);
     expect((await secretOf('taken')).resourceVersion).to.equal(taken.resourceVersion);
     expect(second.log).not.to.contain('secret of a service account issued');
+  });
+
+  it('goes on after a restart of the API server, with another kind of credentials too', async () => {
+    const token = tokenOf(cluster, ACCOUNT, []);
+    const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } };
+    const exec = {
+      apiVersion: credential.apiVersion,
+      command: 'echo',
+      args: [JSON.stringify(credential)],
+      interactiveMode: 'Never',
+    };
+    const config = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { users: { user: object }[] };
+    const path = `${kubeconfig}.exec`;
+    writeFileSync(path, JSON.stringify({ ...config, users: config.users.map((each) => ({ ...each, user: { exec } })) }));
+    const ca = await start({ 'orch-config': path });
+    await ca.logged('this replica leads');
+    cluster.killApiServer();
+    await ca.logged('the lease that makes a leader cannot be had');
+    await cluster.startApiServer();
+    cluster.kubectl(['create', 'serviceaccount', 'late', '-n', NS]);
+    expect(isWhole(await secretOf('late'))).to.equal(true);
+  });
+
+  it('runs with a client certificate, and serves every namespace unless it is told one', async () => {
+    await start({ 'orch-config': cluster.kubeconfig, 'listened-namespace': '' });
+    const secret = await eventually(() => readSecret(cluster, 'kube-public', 'mesh.default'));
+    expect(secret.text('cert-chain.pem')).to.contain('BEGIN CERTIFICATE');
+    const published = await eventually(() => readEntries(cluster, 'configmaps', 'kube-public', 'mesh-ca-root-cert'));
+    expect(published['root-cert.pem']).to.equal(secret.text('root-cert.pem'));
   });
 
   it('puts the names that webhooks are called by into the certificates of those who serve them', async () => {
