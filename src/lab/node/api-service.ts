@@ -6,6 +6,8 @@ import { serviceView } from '../controllers/service-view.ts';
 import { NODE_ADDRESS } from '../network/addresses.ts';
 import type { ServiceAddress } from '../network/proxy-rules.ts';
 
+type Objects = Pick<Cluster, 'find' | 'list'>;
+
 /** The service that every cluster has for its API server. */
 const NAMESPACE = 'default';
 const NAME = 'kubernetes';
@@ -13,7 +15,7 @@ const NAME = 'kubernetes';
 export const RELAY_PORT = 6443;
 
 /** What Kubernetes puts into the environment of every container. Throws `unavailable` in a cluster that has no such service. */
-export function apiServerEnvironment(cluster: Cluster): Readonly<Record<string, string>> {
+export function apiServerEnvironment(cluster: Objects): Readonly<Record<string, string>> {
   const { clusterIp, port } = requireApiService(cluster);
   return {
     KUBERNETES_SERVICE_HOST: clusterIp,
@@ -23,7 +25,7 @@ export function apiServerEnvironment(cluster: Cluster): Readonly<Record<string, 
 }
 
 /** The service's addresses, with the API server's replaced by the node's relay: from the node's network there is no other way to it. */
-export function throughRelay(addresses: readonly ServiceAddress[], cluster: Cluster): readonly ServiceAddress[] {
+export function throughRelay(addresses: readonly ServiceAddress[], cluster: Objects): readonly ServiceAddress[] {
   const { clusterIp, port } = requireApiService(cluster);
   const endpoints = [{ address: NODE_ADDRESS, port: RELAY_PORT }];
   const relayed: ServiceAddress = { clusterIp, ports: [{ port, protocol: 'TCP', endpoints }] };
@@ -34,7 +36,7 @@ export function throughRelay(addresses: readonly ServiceAddress[], cluster: Clus
  * The endpoints of the service, where the API server itself publishes none (--endpoint-reconciler-type=none): proxies reach what has
  * endpoints alone.
  */
-export function missingEndpoints(cluster: Cluster): KubeObject | undefined {
+export function missingEndpoints(cluster: Objects): KubeObject | undefined {
   const { service } = requireApiService(cluster);
   const [portName] = service.ports.map(({ name }) => name);
   const isOwn = ({ metadata }: KubeObject): boolean =>
@@ -50,7 +52,7 @@ export function missingEndpoints(cluster: Cluster): KubeObject | undefined {
   };
 }
 
-function requireApiService(cluster: Cluster) {
+function requireApiService(cluster: Objects) {
   const object = cluster.find('service', NAMESPACE, NAME);
   const service = object === undefined ? undefined : serviceView(object);
   const [port] = service?.ports ?? [];

@@ -11,7 +11,7 @@ const EVERY: Duration = seconds(10);
 const RETRY: Duration = seconds(1);
 
 export interface HeartbeatOptions {
-  readonly api: NodeApi;
+  readonly api: Pick<NodeApi, 'node' | 'createNode' | 'patchNode' | 'reportNode' | 'renewLease'>;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly now: () => Date;

@@ -6,7 +6,7 @@ import { nodeNameOf } from './binder.ts';
 import type { NodeApi } from './node-api.ts';
 
 /** The pods of a real cluster that were bound to this node. */
-export function nodePods(cluster: Cluster, api: NodeApi, node: string): PodSource {
+export function nodePods(cluster: Pick<Cluster, 'list'>, api: Pick<NodeApi, 'reportPod' | 'removePod'>, node: string): PodSource {
   return {
     list: () => cluster.list('pod').filter((pod) => nodeNameOf(pod) === node),
     report: (pod, status) => api.reportPod(pod, { ...status, conditions: withOthers(pod, status['conditions']) }),

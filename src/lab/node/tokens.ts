@@ -4,7 +4,7 @@ import { renewAfter } from '../kubelet/token.ts';
 import type { NodeApi, Token } from './node-api.ts';
 
 /** Tokens from the API server; a pod gets the same one again until it is time to renew it. */
-export function requestedTokens(api: NodeApi, now: () => Date): NodeRuntime['token'] {
+export function requestedTokens(api: Pick<NodeApi, 'requestToken'>, now: () => Date): NodeRuntime['token'] {
   const issued = new Map<string, Token & { readonly renewAt: number }>();
   return async (subject, account, audience, lifetime) => {
     const key = JSON.stringify([subject.pod.uid, account, audience, lifetime]);
