@@ -4,10 +4,9 @@ import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { followChanges } from '../io/file/file-changes.ts';
 import type { FollowedFiles } from '../io/file/follow-files.ts';
-import type { Logger } from '../io/log/logger.ts';
 import type { Parsed } from '../lib/errors.ts';
 import type { SpiffeId } from '../lib/spiffe.ts';
-import type { TlsFiles } from './tls-files.ts';
+import type { ServedTlsOptions } from './tls-files.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 export interface ServedTls {
@@ -17,16 +16,6 @@ export interface ServedTls {
   readonly files: FollowedFiles<TlsMaterial> | undefined;
   /** Whom a certificate names. */
   readonly spiffeIdOf: (certificate: X509Certificate) => Parsed<SpiffeId>;
-}
-
-export interface ServedTlsOptions {
-  readonly files: TlsFiles;
-  /** Of the control plane, which the certificate has to name. */
-  readonly namespace: string;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-  /** Runs when new files are in force. */
-  readonly onUse: () => void;
 }
 
 /** Nobody can have shown a certificate. */

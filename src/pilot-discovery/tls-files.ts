@@ -1,5 +1,6 @@
 /** The files of TLS: the certificate that pilot-discovery shows and the roots that it checks proxies' certificates against. */
 import { existsSync } from 'node:fs';
+import type { Logger } from '../io/log/logger.ts';
 import { MeshError } from '../lib/errors.ts';
 
 export interface TlsFiles {
@@ -8,6 +9,16 @@ export interface TlsFiles {
   readonly caFile: string;
   /** `awaited`: nobody asked for them, and TLS is served from when they appear. */
   readonly presence: 'required' | 'awaited';
+}
+
+export interface ServedTlsOptions {
+  readonly files: TlsFiles;
+  /** Of the control plane, which the certificate has to name. */
+  readonly namespace: string;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Runs when new files are in force. */
+  readonly onUse: () => void;
 }
 
 /**

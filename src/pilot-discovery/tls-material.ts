@@ -5,7 +5,7 @@ import { caProblems, parseCertificateChain, spiffeIdOf } from '../io/x509/chain.
 import { parseKeyPair, type ServerKeyPair } from '../io/x509/key-pair-files.ts';
 import type { Parsed, Problem } from '../lib/errors.ts';
 import { formatSpiffeId } from '../lib/spiffe.ts';
-import type { ServedTlsOptions } from './served-tls.ts';
+import type { ServedTlsOptions } from './tls-files.ts';
 
 export { spiffeIdOf };
 
