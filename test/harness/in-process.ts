@@ -30,7 +30,7 @@ export class InProcess {
       stderr: this.#output,
       cwd: process.cwd(),
       signal: this.#stop.signal,
-      names: namesFor('mesh.io'),
+      names: namesFor(env['MESH_DOMAIN'] ?? 'mesh.io'),
       now,
     });
     this.exit.catch(() => {});
