@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Whoever connects at once when a component comes has been served by then. */
 const SETTLED = seconds(10);
 
-collectStartUpGarbage(SETTLED, globalThis.gc, () => process.memoryUsage().heapUsed);
+collectStartUpGarbage(SETTLED);
 const code = await runMesh({
   async loadCommand(component, file) {
     const module: { readonly default: MeshCommand } = await import(`./commands/${component}/${file}.ts`);

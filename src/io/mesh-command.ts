@@ -21,8 +21,8 @@ export function meshInstallation(modulePath: string, node: string): MeshInstalla
   }
 }
 
-/** What bin/mesh starts Node with: a small young generation costs little time and saves much memory, and so does giving back that of the start. */
-export const NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=4', '--expose-gc'];
+/** What bin/mesh starts Node with: a small young generation costs little time and saves much memory. */
+export const NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=4'];
 
 export function meshArgv({ node, directory }: MeshInstallation): readonly string[] {
   return [node, ...NODE_OPTIONS, join(directory, 'bin/mesh')];
