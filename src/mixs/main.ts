@@ -16,6 +16,7 @@ import { systemTimers } from '../sources/debounce.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { openHandler } from './adapter/openers.ts';
 import { ScrapedRegistries } from './adapter/scraped-registries.ts';
+import { envoyMethods } from './api/envoy.ts';
 import { measured } from './api/measured.ts';
 import { mixerMethods } from './api/mixer.ts';
 import { WorkerPool } from './api/worker-pool.ts';
@@ -72,21 +73,25 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   const scraped = new ScrapedRegistries(metrics.registry);
   const rules = await startRules(options, store, host, logging, { metrics, scraped }, signal);
   const attributes = logging.scope('attributes');
-  const mixer = mixerMethods({
+  const api = {
     pool,
     inForce: () => {
       const { dispatcher, configuration } = rules.current();
-      return { dispatcher, vocabulary: configuration.vocabulary };
+      return { dispatcher, vocabulary: configuration.vocabulary, charges: configuration.charges };
     },
-    unknownAttribute: (name) => {
+    unknownAttribute: (name: string) => {
       metrics.unknownAttribute();
       attributes.debug('nobody knows an attribute', { name });
     },
-  });
+    malformed: (method: string, reason: string) => {
+      metrics.requested(method, 'malformed', 0);
+      attributes.debug('a message cannot be read', { method, reason });
+    },
+  };
   const health = createHealthService();
   const server = createGrpcServer(
     {
-      methods: [...measured(mixer, metrics), ...health.methods],
+      methods: [...measured([...mixerMethods(api), ...envoyMethods(api)], metrics), ...health.methods],
       maxMessageSize: options.maxMessageSize,
       maxConcurrentStreams: options.maxConcurrentStreams,
     },

@@ -1,4 +1,4 @@
-import { MeshError, type Problem } from '../../lib/errors.ts';
+import { MeshError, type Parsed, type Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import type { AdapterSpec } from '../adapter/adapter-spec.ts';
 import { ADAPTERS } from '../adapter/adapters.ts';
@@ -17,6 +17,8 @@ import type {
   ObjectProblem,
 } from './configuration.ts';
 import { type HeaderSpec, parseRule, type RuleSpec } from './parse-rule.ts';
+import { type CompiledQuotaBinding, type CompiledQuotaSpec, QuotaCharges } from './quota-charges.ts';
+import { compileQuotaBinding, compileQuotaSpec, type QuotaSpecParts } from './quota-spec.ts';
 import { idOf, resolveReference } from './reference.ts';
 
 /**
@@ -49,7 +51,10 @@ class Compilation {
     const specs = this.#ruleSpecs();
     const handlers = this.#handlers(sentInstances(specs, instances));
     const rules = this.#rules(specs, { compile, instances, handlers });
-    return { vocabulary, instances, handlers, rules, problems: this.#problems };
+    const quotaSpecs = this.#quotaSpecs({ compile, allocated: allocatedQuotas(rules) });
+    const quotaBindings = this.#quotaBindings(quotaSpecs);
+    const charges = new QuotaCharges(quotaBindings.values());
+    return { vocabulary, instances, handlers, rules, quotaSpecs, quotaBindings, charges, problems: this.#problems };
   }
 
   #ofKind(kind: string): readonly KubeObject[] {
@@ -108,6 +113,36 @@ class Compilation {
     }
     return rules;
   }
+
+  #quotaSpecs(parts: QuotaSpecParts): ReadonlyMap<string, CompiledQuotaSpec> {
+    return this.#each('QuotaSpec', this.#previous?.quotaSpecs, (object) => compileQuotaSpec(object, parts));
+  }
+
+  #quotaBindings(specs: ReadonlyMap<string, CompiledQuotaSpec>): ReadonlyMap<string, CompiledQuotaBinding> {
+    return this.#each('QuotaSpecBinding', this.#previous?.quotaBindings, (object) => compileQuotaBinding(object, specs));
+  }
+
+  #each<T>(
+    kind: string,
+    previous: ReadonlyMap<string, T> | undefined,
+    compile: (object: KubeObject) => Parsed<T>,
+  ): ReadonlyMap<string, T> {
+    const compiled = new Map<string, T>();
+    for (const object of this.#ofKind(kind)) {
+      const id = idOfObject(object);
+      const value = this.#settle<T>(object, attemptOf(compile(object)), previous?.get(id));
+      if (value !== undefined) compiled.set(id, value);
+    }
+    return compiled;
+  }
+}
+
+const attemptOf = <T>(parsed: Parsed<T>): Attempt<T> => (parsed.ok ? { value: parsed.value } : { problems: parsed.problems });
+
+/** Ids of the quota instances that rules send to a handler. */
+function allocatedQuotas(rules: ReadonlyMap<string, CompiledRule>): readonly string[] {
+  const sent = [...rules.values()].flatMap(({ actions }) => actions.flatMap(({ instances }) => instances));
+  return [...new Set(sent.filter(({ template }) => template === 'quota').map(({ name }) => name))].sort();
 }
 
 const namespaceOf = (object: KubeObject): string => object.metadata.namespace ?? '';

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../model/object.ts';
 import type { Vocabulary } from '../attribute/bag.ts';
 import type { CompiledExpression } from '../expression/types.ts';
 import type { CompiledInstance } from '../template/template.ts';
+import type { CompiledQuotaBinding, CompiledQuotaSpec, QuotaCharges } from './quota-charges.ts';
 
 /** What mixs does, compiled from objects: immutable, and with nothing left to check when a request comes. */
 export interface Configuration {
@@ -10,6 +11,10 @@ export interface Configuration {
   readonly instances: ReadonlyMap<string, CompiledInstance>;
   readonly handlers: ReadonlyMap<string, ConfiguredHandler>;
   readonly rules: ReadonlyMap<string, CompiledRule>;
+  readonly quotaSpecs: ReadonlyMap<string, CompiledQuotaSpec>;
+  readonly quotaBindings: ReadonlyMap<string, CompiledQuotaBinding>;
+  /** What requests cost, of all bindings. */
+  readonly charges: QuotaCharges;
   readonly problems: readonly ObjectProblem[];
 }
 
