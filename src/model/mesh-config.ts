@@ -23,6 +23,22 @@ export interface MeshConfig {
   readonly enableTracing: boolean;
   /** Of the requests that no traced one caused, in percent. */
   readonly traceSampling: number;
+  /** Whom sidecars ask before they let a request or a connection in; `undefined`: nobody. */
+  readonly mixerCheckServer: ServerAddress | undefined;
+  /** Whom they tell what requests and connections came to; `undefined`: nobody. */
+  readonly mixerReportServer: ServerAddress | undefined;
+  /** Whether requests pass while mixs does not answer. */
+  readonly policyCheckFailOpen: boolean;
+  /** Nobody is asked, though mixerCheckServer says who would be. */
+  readonly disablePolicyChecks: boolean;
+  /** Of requests nobody is told; of TCP connections mixerReportServer still is. */
+  readonly disableMixerHttpReports: boolean;
+}
+
+/** A service of the mesh, by the host name that the registry has for it, and one of its ports. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 export const DEFAULT_MESH_CONFIG: MeshConfig = {
@@ -37,4 +53,9 @@ export const DEFAULT_MESH_CONFIG: MeshConfig = {
   accessLogFile: '',
   enableTracing: false,
   traceSampling: 100,
+  mixerCheckServer: undefined,
+  mixerReportServer: undefined,
+  policyCheckFailOpen: false,
+  disablePolicyChecks: false,
+  disableMixerHttpReports: false,
 };

@@ -64,6 +64,19 @@ export function resolveWorkload(snapshot: Snapshot, workload: Workload): Workloa
   return { ports, unnamed: resolveUnnamed(snapshot, workload.namespace) };
 }
 
+/** Host names of the services that lead to each port of a workload, sorted. */
+export function servicesByPort(snapshot: Snapshot, workload: Workload): ReadonlyMap<number, readonly string[]> {
+  const hosts = new Map<number, Set<string>>();
+  for (const service of snapshot.servicesByWorkload.get(workloadKey(workload)) ?? []) {
+    for (const port of service.ports.filter((candidate) => isProxied(candidate.protocol))) {
+      for (const number of targetPorts(snapshot, service, port, workload)) {
+        hosts.set(number, (hosts.get(number) ?? new Set()).add(service.hostname));
+      }
+    }
+  }
+  return new Map([...hosts].map(([number, names]) => [number, [...names].sort(compareText)]));
+}
+
 /** What a workload requires whose services are not known: nothing is open but what the namespace leaves open. */
 export function resolveUnnamed(context: PolicyContext, namespace: string): Requirement {
   const decision = resolveUnnamedPorts(context, namespace);

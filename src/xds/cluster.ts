@@ -16,6 +16,7 @@ import { socketAddress, tcpAddress } from './address.ts';
 import { ADS } from './config-source.ts';
 import { protoDuration } from './duration.ts';
 import { buildCollectorCluster } from './filters/tracing.ts';
+import { isMixsPort } from './mixs.ts';
 import {
   BLACK_HOLE,
   INBOUND_PASSTHROUGH,
@@ -83,7 +84,8 @@ export function buildOutboundCluster(
     connectTimeout: protoDuration(mesh.connectTimeout),
     circuitBreakers: LIMITS,
     upstreamConnectionOptions: KEEPALIVE,
-    typedExtensionProtocolOptions: speaksHttp2(port.protocol) ? protocolOptions(HTTP2) : {},
+    typedExtensionProtocolOptions:
+      speaksHttp2(port.protocol) || isMixsPort(mesh, service.hostname, port.number) ? protocolOptions(HTTP2) : {},
     transportSocketMatches: socketMatches(service, port, identities),
     ...(isHeadless(service) ? { lbSubsetConfig: BY_ADDRESS } : {}),
   });

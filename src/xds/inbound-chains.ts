@@ -20,10 +20,10 @@ export interface Admission {
   /** `opaque`: nobody looks at a client's first bytes, for the server may be the one to speak first, and none are asked for. */
   readonly arrival: 'inspected' | 'opaque';
   /** Filters behind the admission, for mesh mutual TLS and for plaintext alike. */
-  readonly filter: Filter;
+  readonly filters: readonly Filter[];
   readonly http: boolean;
   /** For an application's own TLS, which nothing can be checked in; `undefined`: not admitted. Of no account where nobody looks. */
-  readonly opaque: Filter | undefined;
+  readonly opaque: readonly Filter[] | undefined;
   /** `undefined`: every port that has no chain of its own. */
   readonly port: number | undefined;
   /** Of mesh clients that come by the proxy's own inbound port. */
@@ -49,7 +49,7 @@ export function admissionChains(mesh: MeshConfig, admission: Admission): FilterC
  * the mesh's ALPN tells apart, is passed through.
  */
 function inspectedChains(mesh: MeshConfig, admission: Admission): FilterChain[] {
-  const { name, filter, opaque, port: destinationPort } = admission;
+  const { name, filters, opaque, port: destinationPort } = admission;
   const secure = FilterChain.fromPartial({
     ...secured(mesh, admission),
     name: `${name}-mesh`,
@@ -59,23 +59,23 @@ function inspectedChains(mesh: MeshConfig, admission: Admission): FilterChain[] 
   const plaintext = FilterChain.fromPartial({
     name: `${name}-plaintext`,
     filterChainMatch: { destinationPort, transportProtocol: 'raw_buffer' },
-    filters: [filter],
+    filters: [...filters],
   });
   if (opaque === undefined) return [secure, plaintext];
   const passedThrough = FilterChain.fromPartial({
     name: `${name}-tls`,
     filterChainMatch: { destinationPort, transportProtocol: 'tls' },
-    filters: [opaque],
+    filters: [...opaque],
   });
   return [secure, plaintext, passedThrough];
 }
 
 /** Whatever comes goes to the application as it comes. */
-function opaqueChain({ name, filter, port: destinationPort }: Admission): FilterChain {
-  return FilterChain.fromPartial({ name: `${name}-any`, filterChainMatch: { destinationPort }, filters: [filter] });
+function opaqueChain({ name, filters, port: destinationPort }: Admission): FilterChain {
+  return FilterChain.fromPartial({ name: `${name}-any`, filterChainMatch: { destinationPort }, filters: [...filters] });
 }
 
-const secured = (mesh: MeshConfig, { filter, http }: Admission) => ({
+const secured = (mesh: MeshConfig, { filters, http }: Admission) => ({
   transportSocket: serverTls(mesh.trustDomain, http),
-  filters: [filter],
+  filters: [...filters],
 });

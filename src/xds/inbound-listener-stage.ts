@@ -4,16 +4,22 @@ import { policiesOf } from '../model/policy-index.ts';
 import type { Service } from '../model/service.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { type Workload, workloadKey } from '../model/workload.ts';
-import { resolveWorkload, type WorkloadAuthn } from '../policy/workload-ports.ts';
+import { resolveWorkload, servicesByPort, type WorkloadAuthn } from '../policy/workload-ports.ts';
 import type { Encoder } from './encoder.ts';
 import { buildInboundListener } from './inbound-listener.ts';
+import { type Destinations, usesMixs } from './mixs.ts';
 import type { Families } from './node.ts';
 import type { EncodedResource } from './resource.ts';
 
-interface Resolved {
+interface Resolution {
+  readonly authn: WorkloadAuthn;
+  /** Only where mixs is to know, so that workloads which differ in nothing else share a listener. */
+  readonly destinations: Destinations | undefined;
+}
+
+interface Resolved extends Resolution {
   /** Identities of all that the resolution looked at. */
   readonly from: readonly unknown[];
-  readonly authn: WorkloadAuthn;
   readonly byFamilies: Map<Families, EncodedResource>;
 }
 
@@ -29,10 +35,12 @@ export function createInboundListenerStage(
   const resolved = new WeakMap<Workload, Resolved>();
   const contents = createContentCache();
 
-  const build = (snapshot: Snapshot, authn: WorkloadAuthn | undefined, families: Families, before?: EncodedResource) => {
+  const build = (snapshot: Snapshot, resolvedAs: Resolution | undefined, families: Families, before?: EncodedResource) => {
+    const { authn, destinations } = resolvedAs ?? {};
     const tokens = authn !== undefined && [...authn.ports, authn.unnamed].some(({ origins }) => origins.length > 0);
-    return contents.get(snapshot, JSON.stringify([families, authn]), tokens, () => {
-      const listener = buildInboundListener(snapshot.mesh, { authn, families }, snapshot.jwks);
+    const key = JSON.stringify([families, authn, destinations?.namespace, [...(destinations?.byPort ?? [])]]);
+    return contents.get(snapshot, key, tokens, () => {
+      const listener = buildInboundListener(snapshot.mesh, { authn, families, destinations }, snapshot.jwks);
       return encoder.resource(listener.name, Listener.encode(listener).finish(), before);
     });
   };
@@ -42,14 +50,20 @@ export function createInboundListenerStage(
     const cached = resolved.get(workload);
     const from = dependencies(snapshot, workload);
     const same = cached !== undefined && sameElements(cached.from, from);
-    const entry = same ? cached : { from, authn: resolveWorkload(snapshot, workload), byFamilies: new Map() };
+    const entry = same ? cached : { from, ...resolve(snapshot, workload), byFamilies: new Map() };
     const known = entry.byFamilies.get(families);
     if (known !== undefined) return known;
-    const resource = build(snapshot, entry.authn, families, cached?.byFamilies.get(families));
+    const resource = build(snapshot, entry, families, cached?.byFamilies.get(families));
     entry.byFamilies.set(families, resource);
     resolved.set(workload, entry);
     return resource;
   };
+}
+
+function resolve(snapshot: Snapshot, workload: Workload): Resolution {
+  const { namespace } = workload;
+  const destinations = usesMixs(snapshot.mesh) ? { namespace, byPort: servicesByPort(snapshot, workload) } : undefined;
+  return { authn: resolveWorkload(snapshot, workload), destinations };
 }
 
 function dependencies(snapshot: Snapshot, workload: Workload): readonly unknown[] {

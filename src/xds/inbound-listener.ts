@@ -7,11 +7,14 @@ import { wildcard } from './address.ts';
 import { httpConnectionManager } from './filters/http-connection-manager.ts';
 import { buildJwtAuthn } from './filters/jwt-authn.ts';
 import { ORIGINAL_DST } from './filters/original-dst.ts';
+import { httpPolicyCheck, tcpPolicyCheck } from './filters/policy-check.ts';
+import { httpReports, tcpReports } from './filters/report.ts';
 import { ROUTER } from './filters/router.ts';
 import { tcpProxy } from './filters/tcp-proxy.ts';
 import { tlsInspector } from './filters/tls-inspector.ts';
 import { admissionChains, FIRST_BYTES } from './inbound-chains.ts';
 import { type JwtPlan, planJwt } from './jwt/plan.ts';
+import { checkServer, type Destination, type Destinations } from './mixs.ts';
 import { BLACK_HOLE, INBOUND_PASSTHROUGH, inboundCluster, serverName } from './names.ts';
 import type { Families } from './node.ts';
 import { catchAllHost, directResponse, routesTo } from './virtual-host.ts';
@@ -22,11 +25,13 @@ export const VIRTUAL_INBOUND = 'virtualInbound';
 export interface InboundPlan {
   readonly authn: WorkloadAuthn | undefined;
   readonly families: Families;
+  /** Whom requests are for, where mixs is to know; `undefined`: it is not asked. */
+  readonly destinations: Destinations | undefined;
 }
 
 /** Receives every connection to the workload and admits those that satisfy the policy of their port; others are reset. */
 export function buildInboundListener(mesh: MeshConfig, plan: InboundPlan, jwks: ReadonlyMap<string, string>): Listener {
-  const { authn, families } = plan;
+  const { authn, families, destinations } = plan;
   const ports = (authn?.ports ?? []).filter((port) => !isOwnPort(mesh, port.number));
   return Listener.fromPartial({
     name: VIRTUAL_INBOUND,
@@ -37,8 +42,8 @@ export function buildInboundListener(mesh: MeshConfig, plan: InboundPlan, jwks: 
     continueOnListenerFiltersTimeout: true,
     filterChains: [
       ...ownPorts(mesh),
-      ...ports.flatMap((port) => portChains(mesh, port, jwks)),
-      ...(authn === undefined ? [] : unnamedChains(mesh, authn.unnamed)),
+      ...ports.flatMap((port) => portChains(mesh, port, jwks, destinationOf(destinations, port.number))),
+      ...(authn === undefined ? [] : unnamedChains(mesh, authn.unnamed, destinationOf(destinations, undefined))),
     ],
   });
 }
@@ -67,10 +72,21 @@ function ownPorts(mesh: MeshConfig): FilterChain[] {
   );
 }
 
-function portChains(mesh: MeshConfig, port: WorkloadPort, jwks: ReadonlyMap<string, string>): FilterChain[] {
+function destinationOf(destinations: Destinations | undefined, port: number | undefined): Destination | undefined {
+  if (destinations === undefined) return undefined;
+  const services = port === undefined ? undefined : destinations.byPort.get(port);
+  return { namespace: destinations.namespace, services: services ?? [] };
+}
+
+function portChains(
+  mesh: MeshConfig,
+  port: WorkloadPort,
+  jwks: ReadonlyMap<string, string>,
+  destination: Destination | undefined,
+): FilterChain[] {
   const { number, mutualTls } = port;
   const statPrefix = `inbound_${number}`;
-  const raw = tcpProxy(mesh, statPrefix, inboundCluster(number));
+  const raw = rawFilters(mesh, statPrefix, inboundCluster(number), destination);
   const plan = planJwt(port.origins, jwks);
   const common = {
     name: String(number),
@@ -81,38 +97,50 @@ function portChains(mesh: MeshConfig, port: WorkloadPort, jwks: ReadonlyMap<stri
   } as const;
   if (port.http) {
     const opaque = plan.type === 'none' ? raw : undefined;
-    return admissionChains(mesh, { ...common, filter: httpFilter(mesh, number, plan), opaque, http: true });
+    return admissionChains(mesh, { ...common, filters: [httpFilter(mesh, number, plan, destination)], opaque, http: true });
   }
-  return isRefused(port.origins) ? [] : admissionChains(mesh, { ...common, filter: raw, opaque: raw, http: false });
+  return isRefused(port.origins) ? [] : admissionChains(mesh, { ...common, filters: raw, opaque: raw, http: false });
 }
 
 /** HTTP filters of requests that reach the workload, in order. */
-const inboundHttpFilters = (plan: JwtPlan) => [...(plan.type === 'checked' ? [buildJwtAuthn(plan)] : []), ROUTER];
+const inboundHttpFilters = (mesh: MeshConfig, plan: JwtPlan, destination: Destination | undefined) => [
+  ...(plan.type === 'checked' ? [buildJwtAuthn(plan)] : []),
+  ...httpPolicyCheck(mesh, destination),
+  ROUTER,
+];
+
+/** Network filters of raw TCP that reaches the workload, in order. */
+const rawFilters = (mesh: MeshConfig, statPrefix: string, cluster: string, destination: Destination | undefined): Filter[] => [
+  ...tcpPolicyCheck(mesh, destination, statPrefix),
+  tcpProxy(mesh, statPrefix, cluster, { reports: tcpReports(mesh, destination) }),
+];
 
 const REFUSED =
   'no request can satisfy the authentication policy of this port: it takes the principal from an end-user token and names no ' +
   'origin, or it has too many trigger rules. `meshctl explain` tells which policy it is\n';
 
-function httpFilter(mesh: MeshConfig, port: number, plan: JwtPlan): Filter {
+function httpFilter(mesh: MeshConfig, port: number, plan: JwtPlan, destination: Destination | undefined): Filter {
   const routes = plan.type === 'refused' ? [directResponse(401, REFUSED)] : routesTo(inboundCluster(port));
   return httpConnectionManager(mesh, {
     statPrefix: `inbound_${port}`,
     routing: { type: 'inline', host: catchAllHost(`inbound|${port}`, routes) },
-    filters: inboundHttpFilters(plan),
+    filters: inboundHttpFilters(mesh, plan, destination),
+    reports: httpReports(mesh, destination),
     direction: 'inbound',
-    strictPaths: plan.type === 'checked' && plan.byPath,
+    // Rules of mixs may decide by the path.
+    strictPaths: (plan.type === 'checked' && plan.byPath) || checkServer(mesh, destination) !== undefined,
   });
 }
 
 /** Ports that no service names; they are raw TCP, and what their namespace requires holds. */
-function unnamedChains(mesh: MeshConfig, requirement: Requirement): FilterChain[] {
+function unnamedChains(mesh: MeshConfig, requirement: Requirement, destination: Destination | undefined): FilterChain[] {
   if (isRefused(requirement.origins)) return [];
-  const raw = tcpProxy(mesh, 'inbound_unnamed', INBOUND_PASSTHROUGH);
+  const raw = rawFilters(mesh, 'inbound_unnamed', INBOUND_PASSTHROUGH, destination);
   return admissionChains(mesh, {
     name: 'unnamed',
     mutualTls: requirement.mutualTls,
     arrival: 'inspected',
-    filter: raw,
+    filters: raw,
     opaque: raw,
     http: false,
     port: undefined,

@@ -6,7 +6,9 @@ import { RouteConfiguration } from '#gen/envoy/config/route/v3/route.ts';
 import { VirtualHost } from '#gen/envoy/config/route/v3/route_components.ts';
 import { ZipkinConfig } from '#gen/envoy/config/trace/v3/zipkin.ts';
 import { FileAccessLog } from '#gen/envoy/extensions/access_loggers/file/v3/file.ts';
+import { HttpGrpcAccessLogConfig, TcpGrpcAccessLogConfig } from '#gen/envoy/extensions/access_loggers/grpc/v3/als.ts';
 import { StderrAccessLog, StdoutAccessLog } from '#gen/envoy/extensions/access_loggers/stream/v3/stream.ts';
+import { ExtAuthz } from '#gen/envoy/extensions/filters/http/ext_authz/v3/ext_authz.ts';
 import { JwtAuthentication } from '#gen/envoy/extensions/filters/http/jwt_authn/v3/config.ts';
 import { Lua } from '#gen/envoy/extensions/filters/http/lua/v3/lua.ts';
 import { OnDemand } from '#gen/envoy/extensions/filters/http/on_demand/v3/on_demand.ts';
@@ -14,6 +16,7 @@ import { RBAC } from '#gen/envoy/extensions/filters/http/rbac/v3/rbac.ts';
 import { Router } from '#gen/envoy/extensions/filters/http/router/v3/router.ts';
 import { OriginalDst } from '#gen/envoy/extensions/filters/listener/original_dst/v3/original_dst.ts';
 import { TlsInspector } from '#gen/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector.ts';
+import { ExtAuthz as NetworkExtAuthz } from '#gen/envoy/extensions/filters/network/ext_authz/v3/ext_authz.ts';
 import { HttpConnectionManager } from '#gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.ts';
 import { RBAC as NetworkRBAC } from '#gen/envoy/extensions/filters/network/rbac/v3/rbac.ts';
 import { TcpProxy } from '#gen/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy.ts';
@@ -61,8 +64,11 @@ const MESSAGE_TYPES: ReadonlyMap<string, MessageType> = new Map<string, MessageT
   ['envoy.config.route.v3.VirtualHost', messageType(VirtualHost)],
   ['envoy.config.trace.v3.ZipkinConfig', messageType(ZipkinConfig)],
   [`${EXTENSIONS}.access_loggers.file.v3.FileAccessLog`, messageType(FileAccessLog)],
+  [`${EXTENSIONS}.access_loggers.grpc.v3.HttpGrpcAccessLogConfig`, messageType(HttpGrpcAccessLogConfig)],
+  [`${EXTENSIONS}.access_loggers.grpc.v3.TcpGrpcAccessLogConfig`, messageType(TcpGrpcAccessLogConfig)],
   [`${EXTENSIONS}.access_loggers.stream.v3.StderrAccessLog`, messageType(StderrAccessLog)],
   [`${EXTENSIONS}.access_loggers.stream.v3.StdoutAccessLog`, messageType(StdoutAccessLog)],
+  [`${EXTENSIONS}.filters.http.ext_authz.v3.ExtAuthz`, messageType(ExtAuthz)],
   [`${EXTENSIONS}.filters.http.jwt_authn.v3.JwtAuthentication`, messageType(JwtAuthentication)],
   [`${EXTENSIONS}.filters.http.lua.v3.Lua`, messageType(Lua)],
   [`${EXTENSIONS}.filters.http.on_demand.v3.OnDemand`, messageType(OnDemand)],
@@ -70,6 +76,7 @@ const MESSAGE_TYPES: ReadonlyMap<string, MessageType> = new Map<string, MessageT
   [`${EXTENSIONS}.filters.http.router.v3.Router`, messageType(Router)],
   [`${EXTENSIONS}.filters.listener.original_dst.v3.OriginalDst`, messageType(OriginalDst)],
   [`${EXTENSIONS}.filters.listener.tls_inspector.v3.TlsInspector`, messageType(TlsInspector)],
+  [`${EXTENSIONS}.filters.network.ext_authz.v3.ExtAuthz`, messageType(NetworkExtAuthz)],
   [`${EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager`, messageType(HttpConnectionManager)],
   [`${EXTENSIONS}.filters.network.rbac.v3.RBAC`, messageType(NetworkRBAC)],
   [`${EXTENSIONS}.filters.network.tcp_proxy.v3.TcpProxy`, messageType(TcpProxy)],

@@ -75,7 +75,7 @@ export function buildAddressListener(mesh: MeshConfig, listener: AddressListener
         direction: 'outbound',
         strictPaths: false,
       })
-    : tcpProxy(mesh, statPrefix, cluster, subset);
+    : tcpProxy(mesh, statPrefix, cluster, { subset });
   return claimed(name, { address: tcpAddress(address, port), additionalAddresses: [] }, filter);
 }
 

@@ -4,12 +4,15 @@ import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { RouteConfiguration } from '#gen/envoy/config/route/v3/route.ts';
 import { VirtualHost } from '#gen/envoy/config/route/v3/route_components.ts';
 import { FileAccessLog } from '#gen/envoy/extensions/access_loggers/file/v3/file.ts';
+import { HttpGrpcAccessLogConfig, TcpGrpcAccessLogConfig } from '#gen/envoy/extensions/access_loggers/grpc/v3/als.ts';
 import { StderrAccessLog, StdoutAccessLog } from '#gen/envoy/extensions/access_loggers/stream/v3/stream.ts';
+import { ExtAuthz } from '#gen/envoy/extensions/filters/http/ext_authz/v3/ext_authz.ts';
 import { JwtAuthentication } from '#gen/envoy/extensions/filters/http/jwt_authn/v3/config.ts';
 import { OnDemand } from '#gen/envoy/extensions/filters/http/on_demand/v3/on_demand.ts';
 import { Router } from '#gen/envoy/extensions/filters/http/router/v3/router.ts';
 import { OriginalDst } from '#gen/envoy/extensions/filters/listener/original_dst/v3/original_dst.ts';
 import { TlsInspector } from '#gen/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector.ts';
+import { ExtAuthz as NetworkExtAuthz } from '#gen/envoy/extensions/filters/network/ext_authz/v3/ext_authz.ts';
 import { HttpConnectionManager } from '#gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.ts';
 import { TcpProxy } from '#gen/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy.ts';
 import { RawBuffer } from '#gen/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer.ts';
@@ -33,13 +36,17 @@ const CODECS: Readonly<Record<string, Codec>> = {
   [`${E}config.route.v3.RouteConfiguration`]: RouteConfiguration,
   [`${E}config.route.v3.VirtualHost`]: VirtualHost,
   [`${E}extensions.access_loggers.file.v3.FileAccessLog`]: FileAccessLog,
+  [`${E}extensions.access_loggers.grpc.v3.HttpGrpcAccessLogConfig`]: HttpGrpcAccessLogConfig,
+  [`${E}extensions.access_loggers.grpc.v3.TcpGrpcAccessLogConfig`]: TcpGrpcAccessLogConfig,
   [`${E}extensions.access_loggers.stream.v3.StderrAccessLog`]: StderrAccessLog,
   [`${E}extensions.access_loggers.stream.v3.StdoutAccessLog`]: StdoutAccessLog,
+  [`${E}extensions.filters.http.ext_authz.v3.ExtAuthz`]: ExtAuthz,
   [`${E}extensions.filters.http.jwt_authn.v3.JwtAuthentication`]: JwtAuthentication,
   [`${E}extensions.filters.http.on_demand.v3.OnDemand`]: OnDemand,
   [`${E}extensions.filters.http.router.v3.Router`]: Router,
   [`${E}extensions.filters.listener.original_dst.v3.OriginalDst`]: OriginalDst,
   [`${E}extensions.filters.listener.tls_inspector.v3.TlsInspector`]: TlsInspector,
+  [`${E}extensions.filters.network.ext_authz.v3.ExtAuthz`]: NetworkExtAuthz,
   [`${E}extensions.filters.network.http_connection_manager.v3.HttpConnectionManager`]: HttpConnectionManager,
   [`${E}extensions.filters.network.tcp_proxy.v3.TcpProxy`]: TcpProxy,
   [`${E}extensions.transport_sockets.raw_buffer.v3.RawBuffer`]: RawBuffer,

@@ -1,7 +1,7 @@
 import validateMeshConfig from '#schemas/mesh-config.js';
 import { type Duration, parseDuration } from '../../lib/duration.ts';
 import type { Parsed, Problem } from '../../lib/errors.ts';
-import { DEFAULT_MESH_CONFIG, type MeshConfig } from '../mesh-config.ts';
+import { DEFAULT_MESH_CONFIG, type MeshConfig, type ServerAddress } from '../mesh-config.ts';
 import { MESH_CONFIG, REFUSED_MESH_CONFIG } from '../schema/mesh-config.ts';
 import { locate, readDocuments, type SourceDocument } from './document.ts';
 import { type Fields, isMapping } from './object.ts';
@@ -37,10 +37,19 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
     ...refusedKeys(given),
     ...refusedProxySettings(given.defaultConfig),
     ...checkSchema(validateMeshConfig, MESH_CONFIG, known, ''),
+    ...['mixerCheckServer', 'mixerReportServer'].flatMap((key) => portProblem(key, known[key])),
     ...(timeout.ok ? [] : timeout.problems),
   ];
   if (!timeout.ok || problems.length > 0) return { ok: false, problems };
-  const { outboundTrafficPolicy: outbound, connectTimeout: _, defaultConfig, ...others } = known as RawMeshConfig;
+  const raw = known as RawMeshConfig;
+  const {
+    outboundTrafficPolicy: outbound,
+    connectTimeout: _,
+    defaultConfig,
+    mixerCheckServer,
+    mixerReportServer,
+    ...others
+  } = raw;
   const { tracing, ...proxyConfig } = defaultConfig ?? {};
   const mode = typeof outbound === 'string' ? outbound : outbound?.mode;
   return {
@@ -51,6 +60,8 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
       ...proxyConfig,
       ...(tracing?.sampling === undefined ? {} : { traceSampling: tracing.sampling }),
       ...(mode === undefined ? {} : { outboundTrafficPolicy: mode }),
+      mixerCheckServer: serverAddress(mixerCheckServer),
+      mixerReportServer: serverAddress(mixerReportServer),
       connectTimeout: timeout.value,
     },
   };
@@ -58,14 +69,36 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
 
 /** The mesh configuration as its schema lets it be; the users' older form of outboundTrafficPolicy is `{mode: ...}`. */
 type RawMeshConfig = Partial<
-  Omit<MeshConfig, 'connectTimeout' | 'outboundTrafficPolicy' | 'controlPlaneAuthPolicy' | 'traceSampling'>
+  Omit<
+    MeshConfig,
+    | 'connectTimeout'
+    | 'outboundTrafficPolicy'
+    | 'controlPlaneAuthPolicy'
+    | 'traceSampling'
+    | 'mixerCheckServer'
+    | 'mixerReportServer'
+  >
 > & {
   readonly connectTimeout?: string;
+  readonly mixerCheckServer?: string;
+  readonly mixerReportServer?: string;
   readonly defaultConfig?: Partial<Pick<MeshConfig, 'controlPlaneAuthPolicy'>> & {
     readonly tracing?: { readonly sampling?: number };
   };
   readonly outboundTrafficPolicy?: MeshConfig['outboundTrafficPolicy'] | { readonly mode: MeshConfig['outboundTrafficPolicy'] };
 };
+
+/** `host:port`, of the form that the schema asks for. */
+function serverAddress(text: string | undefined): ServerAddress | undefined {
+  if (text === undefined) return undefined;
+  const [host = '', port = ''] = text.split(':');
+  return { host, port: Number(port) };
+}
+
+function portProblem(path: string, text: unknown): readonly Problem[] {
+  const port = typeof text === 'string' ? Number(text.split(':')[1]) : Number.NaN;
+  return port === 0 || port > 65_535 ? [{ path, message: `${port} is not a port number from 1 to 65535` }] : [];
+}
 
 function refusedKeys(given: Fields): readonly Problem[] {
   return Object.keys(given)

@@ -1,6 +1,12 @@
 /** JSON Schema (2020-12) of the mesh configuration, compiled ahead of time; `message` is the reason in words. */
 
 const PORT = { type: 'integer', minimum: 1, maximum: 65535, message: 'must be a port number from 1 to 65535' } as const;
+const SERVER = {
+  type: 'string',
+  maxLength: 260,
+  pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+:[0-9]{1,5}$',
+  message: 'must be a service of the mesh and its port, such as mesh-policy.mesh-system.svc.cluster.local:9091',
+} as const;
 const MODE = { enum: ['REGISTRY_ONLY', 'ALLOW_ANY'] } as const;
 
 export const MESH_CONFIG = {
@@ -32,6 +38,11 @@ export const MESH_CONFIG = {
     connectTimeout: { type: 'string', message: 'must be a duration such as 1s or 500ms' },
     accessLogFile: { type: 'string' },
     enableTracing: { type: 'boolean' },
+    mixerCheckServer: SERVER,
+    mixerReportServer: SERVER,
+    policyCheckFailOpen: { type: 'boolean' },
+    disablePolicyChecks: { type: 'boolean' },
+    disableMixerHttpReports: { type: 'boolean' },
     defaultConfig: {
       type: 'object',
       properties: {
@@ -46,18 +57,12 @@ export const MESH_CONFIG = {
   },
 } as const;
 
-const MIXER = 'policy checks and telemetry come with mixs, which this build does not have yet';
 const INGRESS = 'ingress is not supported by this build yet';
 
 /** Keys that users of the field know and this build does not have: refused with the reason, never ignored. */
 export const REFUSED_MESH_CONFIG: Readonly<Record<string, string>> = {
-  mixerCheckServer: MIXER,
-  mixerReportServer: MIXER,
-  mixerAddress: MIXER,
-  disablePolicyChecks: MIXER,
-  policyCheckFailOpen: MIXER,
-  disableMixerHttpReports: MIXER,
-  sidecarToTelemetrySessionAffinity: MIXER,
+  mixerAddress: 'give mixerCheckServer and mixerReportServer',
+  sidecarToTelemetrySessionAffinity: 'sidecars report by long streams, which stay with one server by themselves',
   ingressClass: INGRESS,
   ingressService: INGRESS,
   ingressControllerMode: INGRESS,

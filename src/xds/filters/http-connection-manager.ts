@@ -1,3 +1,4 @@
+import type { AccessLog } from '#gen/envoy/config/accesslog/v3/accesslog.ts';
 import { Filter } from '#gen/envoy/config/listener/v3/listener_components.ts';
 import { RouteConfiguration } from '#gen/envoy/config/route/v3/route.ts';
 import type { VirtualHost } from '#gen/envoy/config/route/v3/route_components.ts';
@@ -27,6 +28,8 @@ export interface HttpOptions {
   /** In order; the router comes last. */
   readonly filters: readonly HttpFilter[];
   readonly direction: 'inbound' | 'outbound';
+  /** Logs beside that of the mesh configuration. */
+  readonly reports?: readonly AccessLog[];
   /** Something is decided by the path, so there must be one spelling of it. */
   readonly strictPaths: boolean;
 }
@@ -42,7 +45,7 @@ export function httpConnectionManager(mesh: MeshConfig, options: HttpOptions): F
     httpProtocolOptions: { acceptHttp10: true },
     serverHeaderTransformation: HttpConnectionManager_ServerHeaderTransformation.PASS_THROUGH,
     streamIdleTimeout: OFF,
-    accessLog: accessLog(mesh),
+    accessLog: [...accessLog(mesh), ...(options.reports ?? [])],
     ...(traced === undefined ? {} : { tracing: traced }),
     upgradeConfigs: [{ upgradeType: 'websocket' }],
     ...optionsOf(options.direction),

@@ -26,6 +26,11 @@ proxyInboundListenPort: 16006
 connectTimeout: 2.5s
 accessLogFile: /dev/stdout
 enableTracing: true
+mixerCheckServer: mesh-policy.mesh-system.svc.cluster.local:9091
+mixerReportServer: mesh-telemetry.mesh-system.svc.cluster.local:9092
+policyCheckFailOpen: true
+disablePolicyChecks: true
+disableMixerHttpReports: true
 defaultConfig:
   controlPlaneAuthPolicy: MUTUAL_TLS
   tracing: {sampling: 12.5}
@@ -43,6 +48,11 @@ defaultConfig:
         accessLogFile: '/dev/stdout',
         enableTracing: true,
         traceSampling: 12.5,
+        mixerCheckServer: { host: 'mesh-policy.mesh-system.svc.cluster.local', port: 9091 },
+        mixerReportServer: { host: 'mesh-telemetry.mesh-system.svc.cluster.local', port: 9092 },
+        policyCheckFailOpen: true,
+        disablePolicyChecks: true,
+        disableMixerHttpReports: true,
         controlPlaneAuthPolicy: 'MUTUAL_TLS',
       },
     });
@@ -62,7 +72,7 @@ defaultConfig:
     [
       'a: 1\nauthPolcy: NONE\n',
       [
-        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile, enableTracing, defaultConfig',
+        'mesh.yaml:1: a: unknown field; known here: trustDomain, authPolicy, outboundTrafficPolicy, rootNamespace, proxyListenPort, proxyInboundListenPort, connectTimeout, accessLogFile, enableTracing, mixerCheckServer, mixerReportServer, policyCheckFailOpen, disablePolicyChecks, disableMixerHttpReports, defaultConfig',
         'mesh.yaml:2: authPolcy: unknown field; did you mean "authPolicy"?',
       ],
     ],
@@ -70,8 +80,13 @@ defaultConfig:
     [
       '\nmixerCheckServer: mixs:9091',
       [
-        'mesh.yaml:2: mixerCheckServer: not supported: policy checks and telemetry come with mixs, which this build does not have yet; remove the line',
+        'mesh.yaml:2: mixerCheckServer: must be a service of the mesh and its port, such as mesh-policy.mesh-system.svc.cluster.local:9091',
       ],
+    ],
+    ['mixerReportServer: mixs.mesh-system:70000', ['mesh.yaml:1: mixerReportServer: 70000 is not a port number from 1 to 65535']],
+    [
+      'mixerAddress: mixs:9091',
+      ['mesh.yaml:1: mixerAddress: not supported: give mixerCheckServer and mixerReportServer; remove the line'],
     ],
     ['connectTimeout: 5', ['mesh.yaml:1: connectTimeout: must be a duration such as 1s or 500ms']],
     ['connectTimeout: 5x', ['mesh.yaml:1: connectTimeout: "5x" is not a duration such as 1h2m3.5s, 30s or 100ms']],
