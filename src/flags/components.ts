@@ -23,7 +23,7 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   },
   mixs: {
     summary: 'policy checks, quota and telemetry, between proxies and infrastructure back ends',
-    subcommands: ['probe', 'server', 'version'],
+    subcommands: ['crd', 'probe', 'server', 'version'],
   },
   meshctl: {
     summary: 'create, replace, list and explain policies and other objects',

@@ -5,6 +5,9 @@ import { milliseconds } from '../lib/duration.ts';
 /** The scopes that mixs logs under. */
 export const MIXS_SCOPES = ['default', 'attributes', 'adapters'] as const;
 
+/** What `mixs crd` lists: everything, what adapters read, what templates read. */
+export const CRD_PARTS = ['all', 'adapter', 'instance'] as const;
+
 const MEBIBYTE = 1_048_576;
 const GIBIBYTE = 1_073_741_824;
 const MAX_POOL = 1_000_000;

@@ -4,7 +4,7 @@ import { flagTable } from '../../flags/table.ts';
 export default meshCommand({
   id: ['mixs'],
   summary: 'policy checks, quota and telemetry, between proxies and infrastructure back ends',
-  examples: ['server --help', 'server --configStoreURL fs://./rules'],
+  examples: ['server --help', 'crd --help'],
   flags: flagTable({}),
   run: 'help',
 });

@@ -3,7 +3,7 @@ import type { Names } from '../../lib/names.ts';
 import { kindsFor } from '../../model/kinds.ts';
 import type { KubeObject, ResourceKind } from '../../model/object.ts';
 import { POLICY_SPEC } from '../../model/schema/policy.ts';
-import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
+import { type StructuralSchema, structuralSchema } from '../../model/schema/structural-schema.ts';
 
 const CONDITION = {
   type: 'object',

@@ -1,5 +1,5 @@
 /** JSON Schema as a CustomResourceDefinition takes it: "structural", a subset with the type of everything said. */
-import { isRecord } from '../../injection/shape.ts';
+import { isMapping } from '../parse/object.ts';
 
 export type StructuralSchema = Readonly<Record<string, unknown>>;
 
@@ -13,10 +13,10 @@ const ANY_FIELDS = { 'x-kubernetes-preserve-unknown-fields': true } as const;
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 export function structuralSchema(schema: unknown): StructuralSchema {
-  if (!isRecord(schema)) throw new TypeError('a schema is an object');
+  if (!isMapping(schema)) throw new TypeError('a schema is an object');
   const kept = Object.entries(schema).filter(([word]) => !DROPPED.includes(word));
   const type = schema['type'] ?? (Array.isArray(schema['enum']) ? typeof schema['enum'][0] : undefined);
-  const values = isRecord(schema['additionalProperties'])
+  const values = isMapping(schema['additionalProperties'])
     ? { additionalProperties: structuralSchema(schema['additionalProperties']) }
     : {};
   const open = type === 'object' && schema['properties'] === undefined && schema['additionalProperties'] === undefined;
@@ -31,7 +31,7 @@ export function structuralSchema(schema: unknown): StructuralSchema {
 function nested(word: string, value: unknown): unknown {
   switch (word) {
     case 'properties':
-      return isRecord(value)
+      return isMapping(value)
         ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, structuralSchema(schema)]))
         : value;
     case 'items':
