@@ -29,7 +29,8 @@ const DEADLINE: Duration = seconds(5);
 const REMEMBERED: Duration = seconds(30);
 const REFUSAL_REMEMBERED: Duration = seconds(5);
 const MAX_REMEMBERED = 4_096;
-const MAX_AT_ONCE = 64;
+/** As many as an API server answers within the deadline, when all pods come at once. */
+const MAX_AT_ONCE = 512;
 const MAX_LENGTH = 16 * 1024;
 const BACKOFF: Backoff = { first: milliseconds(200), longest: seconds(5) };
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;

@@ -129,7 +129,7 @@ describe('the review of tokens', () => {
   it('reviews few at once and remembers few thousand', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     held = promise;
-    const answers = Array.from({ length: 64 }, () => review(token(), NOW));
+    const answers = Array.from({ length: 512 }, () => review(token(), NOW));
     expect(await refusal(token()))
       .to.contain('unavailable')
       .and.to.contain('too many tokens');
