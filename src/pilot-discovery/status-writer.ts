@@ -57,7 +57,9 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
     const reports = deps.reports();
     const about = { state: stateOf(reports), counts: countsOf(reports) };
     try {
-      if (written?.state !== about.state) await write(reports, about);
+      // Where there are no policies there may not even be their kinds.
+      if (reports.size === 0) written = about;
+      else if (written?.state !== about.state) await write(reports, about);
       else if (written.counts !== about.counts) scheduleCounts();
     } catch (thrown) {
       if (!signal.aborted) logger.warn('the status of policies cannot be written', { reason: MeshError.from(thrown).message });

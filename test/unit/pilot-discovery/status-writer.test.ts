@@ -111,6 +111,52 @@ describe('writing the status of policies', () => {
     expect(replaced).to.equal(60);
   });
 
+  it('asks for nothing where there are no policies, nor where nothing has changed', async () => {
+    let lists = 0;
+    const list = (kind: ResourceKind) => {
+      lists += 1;
+      return store.list(kind);
+    };
+    reports.clear();
+    const status = writer(undefined, list);
+    status.touch();
+    await settle();
+    expect(lists).to.equal(0);
+    reports.set('Policy foo/p', report('p'));
+    for (let time = 0; time < 5; time += 1) {
+      status.touch();
+      await settle();
+    }
+    expect(lists, 'one for each kind').to.equal(2);
+  });
+
+  it('is slow with mere numbers', async () => {
+    await store.create(policy('p'));
+    const delays: number[] = [];
+    const status = createStatusWriter({
+      store,
+      kinds: [kinds.policy],
+      names,
+      reports: () => reports,
+      reporterId: 'a',
+      now: () => new Date(0),
+      timer: (run, delay) => {
+        delays.push(delay);
+        due.push(run);
+        return () => {};
+      },
+      logger: new MemoryLogger(),
+      signal: stop.signal,
+    });
+    const connected = (count: number) => report('p', { proxies: { connected: count, acknowledged: count } });
+    for (const count of [1, 2]) {
+      reports.set('Policy foo/p', connected(count));
+      status.touch();
+      await settle(2);
+    }
+    expect(delays.slice(0, 3)).to.deep.equal([2_000, 2_000, 30_000]);
+  });
+
   it('leaves files alone that people wrote', async () => {
     const written = { ...policy('p'), metadata: { name: 'p', namespace: 'foo', uid: '00000000-0000-8000-8000-000000000000' } };
     writer(undefined, async () => [written]).touch();
