@@ -107,7 +107,9 @@ function clusterRegistries(
   namespace: string,
 ): DiscoveryConfig['clusterRegistries'] {
   const { clusterRegistriesConfigMap: name, clusterRegistriesNamespace: given } = options;
-  if (name !== '') requireName('clusterRegistriesConfigMap', name, DOMAIN);
+  if (name !== '' && !DOMAIN.test(name)) {
+    throw new MeshError('usage', `flag --clusterRegistriesConfigMap: ${JSON.stringify(name)} is not the name of a ConfigMap`);
+  }
   if (given !== '') requireName('clusterRegistriesNamespace', given, LABEL);
   if (name !== '') return { namespace: given || namespace, name };
   if (given === '') return undefined;

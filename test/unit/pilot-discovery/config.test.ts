@@ -33,6 +33,17 @@ describe('configuration of pilot-discovery', () => {
     expect(resolved('--orchconfig /a --configDir /b')).to.include({ registryPath: '/a', configPath: '/b' });
   });
 
+  it('finds the remote clusters in a ConfigMap of the control plane, or of a namespace of their own', () => {
+    const clusters = (flags: string, env = {}) => resolved(`--orchconfig /a ${flags}`, env).clusterRegistries;
+    expect(clusters('--namespace ns')).to.equal(undefined);
+    expect(clusters('--clusterRegistriesConfigMap c')).to.deep.equal({ namespace: 'mesh-system', name: 'c' });
+    expect(clusters('--clusterRegistriesConfigMap c', { POD_NAMESPACE: 'ns' })).to.deep.equal({ namespace: 'ns', name: 'c' });
+    const both = '--clusterRegistriesConfigMap c --clusterRegistriesNamespace other --namespace ns';
+    expect(clusters(both)).to.deep.equal({ namespace: 'other', name: 'c' });
+    expect(() => clusters('--clusterRegistriesNamespace other')).to.throw(/means nothing without --clusterRegistriesConfigMap/);
+    expect(() => clusters('--clusterRegistriesConfigMap ../c')).to.throw(/--clusterRegistriesConfigMap: "..\/c" is not the name of a ConfigMap/);
+  });
+
   it('knows webhooks at addresses and at sockets', () => {
     expect(parseWebhookEndpoint('')).to.equal(undefined);
     expect(parseWebhookEndpoint('http://[::1]:81/a/b')).to.deep.equal({ type: 'http', host: '::1', port: 81, path: '/a/b' });
