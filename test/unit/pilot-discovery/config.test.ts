@@ -41,7 +41,9 @@ describe('configuration of pilot-discovery', () => {
     const both = '--clusterRegistriesConfigMap c --clusterRegistriesNamespace other --namespace ns';
     expect(clusters(both)).to.deep.equal({ namespace: 'other', name: 'c' });
     expect(() => clusters('--clusterRegistriesNamespace other')).to.throw(/means nothing without --clusterRegistriesConfigMap/);
-    expect(() => clusters('--clusterRegistriesConfigMap ../c')).to.throw(/--clusterRegistriesConfigMap: "..\/c" is not the name of a ConfigMap/);
+    expect(() => clusters('--clusterRegistriesConfigMap ../c')).to.throw(
+      /--clusterRegistriesConfigMap: "..\/c" is not the name of a ConfigMap/,
+    );
   });
 
   it('knows webhooks at addresses and at sockets', () => {
