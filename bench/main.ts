@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   'ca-secrets': () => script('bench/ca-secrets.ts'),
   injection: () => script('bench/injection.ts'),
   registry: () => script('bench/registry.ts'),
+  mixs: () => script('bench/mixs.ts'),
   idle: benchIdle,
   lab: benchLab,
 };
