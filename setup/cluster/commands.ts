@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRunning, type ProcessIdentity } from '../../src/lab/process-identity.ts';
+import { EGRESS_SOCKET } from './arguments.ts';
 import { type Cluster, startCluster, stateFile } from './cluster.ts';
 import { ensureClusterPrograms } from './ensure.ts';
 import { kill } from './processes.ts';
@@ -18,7 +19,7 @@ interface ClusterState {
 export async function clusterUp(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const directory = clusterDirectory(args, env);
   const known = readState(directory);
-  if (known?.ready && known.processes.every(isRunning)) return tell(known.kubeconfig, env);
+  if (known?.ready && known.processes.every(isRunning)) return tell(known.kubeconfig, directory, env);
   takeDown(directory);
   await ensureClusterPrograms(env);
   const programs = findClusterPrograms(env);
@@ -34,7 +35,7 @@ export async function clusterUp(args: readonly string[], env: NodeJS.ProcessEnv)
   const cluster = await startCluster({ programs, directory, lifetime: 'detached', onStart });
   write(cluster, true);
   process.stderr.write(` ready (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
-  return tell(cluster.kubeconfig, env);
+  return tell(cluster.kubeconfig, directory, env);
 }
 
 /** Ends a cluster and removes all that there is of it. */
@@ -43,8 +44,10 @@ export function clusterDown(args: readonly string[], env: NodeJS.ProcessEnv): nu
   return 0;
 }
 
-function tell(kubeconfig: string, env: NodeJS.ProcessEnv): number {
-  process.stdout.write(`kubectl for it: ${kubectlPath(env)} --kubeconfig ${kubeconfig}\n${kubeconfig}\n`);
+function tell(kubeconfig: string, directory: string, env: NodeJS.ProcessEnv): number {
+  const node = `bin/mesh lab up --orchconfig ${kubeconfig} --egress-socket ${join(directory, EGRESS_SOCKET)}`;
+  const lines = [`kubectl for it: ${kubectlPath(env)} --kubeconfig ${kubeconfig}`, `a node for it: ${node}`, kubeconfig];
+  process.stdout.write(`${lines.join('\n')}\n`);
   return 0;
 }
 

@@ -10,6 +10,7 @@ import { MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { describeObject } from '../model/object.ts';
 import type { KindedObject } from '../model/parse/object.ts';
+import { allKinds } from '../rules/config/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { applyObject, requireNamespaces } from './apply.ts';
 import { podView } from './controllers/pod-view.ts';
@@ -70,7 +71,7 @@ export class Lab {
     const cluster = runningLab(this.paths)?.cluster;
     this.#store ??= openStore(cluster?.kubeconfig ?? this.paths.store, {
       flag: cluster === undefined ? '--dir' : '--orchconfig',
-      kinds: kindsFor(this.#host.names),
+      kinds: allKinds(this.#host.names),
       env: this.#host.env,
       cwd: this.#host.cwd,
       now: this.#host.now,

@@ -11,6 +11,7 @@ import { openStore } from '../sources/store/open.ts';
 import { Admission } from './admission.ts';
 import { Cluster, type FollowedKind } from './cluster.ts';
 import { acceptsTcp, answersHttp, ComponentSupervisor } from './control-plane.ts';
+import { MixsController } from './controllers/mixs-controller.ts';
 import { NamespaceController } from './controllers/namespace-controller.ts';
 import { stringMapOf } from './controllers/pod-view.ts';
 import { ServiceController } from './controllers/service-controller.ts';
@@ -84,7 +85,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   };
   const trigger = (name: string): void => reconcilers.get(name)?.trigger();
   const cluster = new Cluster({ store, kinds, logger, signal, onChange: (kind) => INTERESTED[kind].forEach(trigger) });
-  const mesh = followMeshConfigMap({ store, namespace: ROOT_NAMESPACE, names, logger, signal, onChange: () => {} });
+  const mesh = followMeshConfigMap({ store, namespace: ROOT_NAMESPACE, names, logger, signal, onChange: () => trigger('mixs') });
   const runtime = nodeRuntime({
     cluster,
     tools,
@@ -105,6 +106,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
     onEnded: () => trigger('pods'),
   });
   const namespaces = new NamespaceController(cluster);
+  const mixs = new MixsController({ cluster, mesh: mesh.value, names, store: paths.store });
   const services = new ServiceController(cluster, logger);
   const workloads = new WorkloadController({
     cluster,
@@ -118,6 +120,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
   await cluster.put('configMap', issuer.trust);
 
   reconciler('namespaces', () => namespaces.reconcile());
+  reconciler('mixs', () => mixs.reconcile());
   reconciler('workloads', () => workloads.reconcile());
   reconciler('services', () => services.reconcile());
   reconciler('pods', () => kubelet.reconcile());
@@ -148,9 +151,9 @@ const INTERESTED: Readonly<Record<FollowedKind, readonly string[]>> = {
   serviceAccount: ['namespaces', 'volumes'],
   configMap: ['volumes', 'workloads'],
   secret: ['volumes'],
-  service: ['services', 'network'],
+  service: ['mixs', 'services', 'network'],
   endpointSlice: ['services', 'network'],
-  deployment: ['workloads'],
+  deployment: ['mixs', 'workloads'],
   pod: ['workloads', 'services', 'pods'],
 };
 

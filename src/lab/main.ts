@@ -109,9 +109,10 @@ export async function runLogs({ options, args }: Invocation<typeof logsFlags>, h
 
 /** `lab env`: shell commands that make the other tools work on this lab. */
 export async function runEnv({ options }: Invocation<typeof envFlags>, host: Host): Promise<number> {
-  const { quote } = await import('./kubelet/container-script.ts');
+  const [{ quote }, { runningLab }] = await Promise.all([import('./kubelet/container-script.ts'), import('./run-state.ts')]);
   const paths = pathsOf(options.dir, host);
-  host.stdout.write(`export MESH_LAB_DIR=${quote(paths.dir)}\nexport MESH_ORCHCONFIG=${quote(paths.store)}\n`);
+  const objects = runningLab(paths)?.cluster?.kubeconfig ?? paths.store;
+  host.stdout.write(`export MESH_LAB_DIR=${quote(paths.dir)}\nexport MESH_ORCHCONFIG=${quote(objects)}\n`);
   return 0;
 }
 
@@ -163,9 +164,9 @@ async function openLab(dir: string, host: Host) {
 }
 
 async function load(filenames: readonly string[], namespace: string, host: Host) {
-  const [{ readManifests }, { kindsFor }] = await Promise.all([import('./manifests.ts'), import('../model/kinds.ts')]);
+  const [{ readManifests }, { allKinds }] = await Promise.all([import('./manifests.ts'), import('../rules/config/kinds.ts')]);
   const { cwd, stdin, names } = host;
-  return readManifests(filenames, { kinds: kindsFor(names), namespace: namespace || 'default', cwd, stdin });
+  return readManifests(filenames, { kinds: allKinds(names), namespace: namespace || 'default', cwd, stdin });
 }
 
 function pathsOf(dir: string, { env, cwd }: Host) {

@@ -65,6 +65,7 @@ describe('the mesh on a real cluster', function () {
       'topology.kubernetes.io/zone': 'a',
     });
     const [pod] = JSON.parse(await mesh.ask('get', 'pods', '-n', 'foo', '-l', 'app=httpbin', '-o', 'json')).items;
+    expect((await mesh.node.run('env')).stdout).to.include(`MESH_ORCHCONFIG=${mesh.cluster.kubeconfig}\n`);
     expect(pod.spec.nodeName).to.equal('lab');
     expect(pod.status.initContainerStatuses[0].state.terminated.reason).to.equal('Completed');
     expect(pod.status.podIP).to.match(/^10\.244\./);

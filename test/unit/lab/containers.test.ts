@@ -36,6 +36,12 @@ describe('lab images', () => {
     ],
     ['the init image', { image: 'mesh/proxy-init', args: ['-p', '1'] }, none, { type: 'mesh', args: ['mesh-init', '-p', '1'] }],
     [
+      'the image of the control plane, by its command or without one',
+      { image: 'registry.example.com:5000/mesh/mesh:0.1.0', command: ['mesh'], args: ['mesh_ca', '--self-signed-ca'] },
+      host,
+      { type: 'mesh', args: ['mesh_ca', '--self-signed-ca'] },
+    ],
+    [
       'httpbin with the ports of the container',
       { image: 'docker.io/foo/httpbin:1', ports: [{ containerPort: 80 }, { containerPort: 53, protocol: 'UDP' }] },
       none,
@@ -161,6 +167,17 @@ describe('lab privileges', () => {
   it('hands added capabilities on to a user that is not root', () => {
     const args = setprivArguments(user({ runAsUser: 7, capabilities: { drop: ['ALL'], add: ['NET_RAW'] } }), false);
     expect(args.join(' ')).to.include('--reuid 7 --regid 7').and.include('--ambient-caps -all,+net_raw');
+  });
+
+  it("puts every process into the pod's group of files", () => {
+    const spec = {
+      securityContext: { fsGroup: 7 },
+      containers: [{ name: 'web', image: 'x', securityContext: { runAsUser: 5 } }],
+    };
+    const parsed = parsePodSpec({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+    const web = parsed.ok ? parsed.value.containers[0] : undefined;
+    expect(parsed.ok && parsed.value.fsGroup).to.equal(7);
+    expect(web && setprivArguments(web.user, false).join(' ')).to.include('--reuid 5 --regid 5 --groups 7 ');
   });
 
   it('leaves users alone where only user 0 exists', () => {

@@ -44,6 +44,14 @@ describe('reading whether a change is in force', () => {
     expect(sequenceWith(page, { objects: new Map([['Policy foo/default', 'v3']]), authPolicy: undefined })).to.equal(undefined);
   });
 
+  it('takes a later version of an API server, whose versions are numbers', () => {
+    const at = (version: string) => ({ sequence: 3, objects: { 'Policy foo/default': version } });
+    const wanted = { objects: new Map([['Policy foo/default', '99']]), authPolicy: undefined };
+    expect(sequenceWith(at('100'), wanted)).to.equal(3);
+    expect(sequenceWith(at('98'), wanted)).to.equal(undefined);
+    expect(sequenceWith(at('9f'), wanted)).to.equal(undefined);
+  });
+
   it('wants a deleted object gone', () => {
     expect(sequenceWith(page, { objects: new Map([['Policy foo/default', undefined]]), authPolicy: undefined })).to.equal(
       undefined,
