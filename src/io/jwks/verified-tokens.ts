@@ -10,26 +10,28 @@ const MAX_TOKENS = 4_096;
  * goes, other keys, other audiences) forgets everything; the time is looked at with every call; only success is remembered.
  */
 export function rememberVerified(verify: TokenVerifier, maxTokens = MAX_TOKENS): TokenVerifier {
-  /** By SHA-256: a copy of the memory holds no credentials. The oldest first. */
-  const verified = new Map<string, VerifiedToken>();
+  /** By SHA-256: a copy of the memory holds no credentials. Half of them each: a Map is slow to find its oldest entry. */
+  let newer = new Map<string, VerifiedToken>();
+  let older = new Map<string, VerifiedToken>();
   let trusted: readonly TrustedIssuer[] = [];
 
   return async (token, issuers, now) => {
     if (!sameIssuers(trusted, issuers)) {
-      verified.clear();
+      newer = new Map();
+      older = new Map();
       trusted = issuers;
     }
     const key = hash('sha256', token.reveal(), 'base64');
-    const known = verified.get(key);
-    if (known !== undefined) {
-      if (isInForce(known, now)) return known;
-      verified.delete(key);
-    }
+    const known = newer.get(key) ?? older.get(key);
+    if (known !== undefined && isInForce(known, now)) return known;
     const found = await verify(token, issuers, now);
     // What was trusted may have changed while it was verified.
     if (trusted === issuers || sameIssuers(trusted, issuers)) {
-      if (verified.size >= maxTokens) for (const oldest of verified.keys().take(1)) verified.delete(oldest);
-      verified.set(key, found);
+      if (newer.size >= maxTokens / 2) {
+        older = newer;
+        newer = new Map();
+      }
+      newer.set(key, found);
     }
     return found;
   };
