@@ -1,7 +1,6 @@
 /**
  * Certificate requests a second that a real mesh_ca answers over gRPC, by the CPU time of its process: many on one connection, and
- * each on a connection of its own, as agents come. Credentials are RS256 tokens, as Kubernetes signs them: always the same one, or always
- * one that mesh_ca has not seen, or no longer remembers.
+ * each on a connection of its own, as agents come. Credentials are RS256 tokens, as Kubernetes signs them.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -16,8 +15,6 @@ import { CsrLoad, createCertificateRequest } from '../test/harness/csr-load.ts';
 import { claims, jwksOf, signToken, tokenKey } from '../test/harness/tokens.ts';
 
 const AT_ONCE = 32;
-/** Beyond what a verifier remembers (src/io/jwks/verified-tokens.ts). */
-const TOKENS = 6_000;
 const WARM_UP_MS = 2_000;
 /** Of /proc/<pid>/stat, on every Linux that there is. */
 const TICKS_PER_SECOND = 100;
@@ -45,10 +42,7 @@ export async function grpcRates(keyType: KeyType, measureMs: number): Promise<Re
     'grpc-port': port,
   });
   try {
-    const tokens = Array.from({ length: TOKENS }, (_, index) =>
-      signToken(signer, claims({ iss: 'bench', jti: String(index) }, new Date())),
-    );
-    const [token = ''] = tokens;
+    const token = signToken(signer, claims({ iss: 'bench' }, new Date()));
     const { pem } = await createCsr({
       ...(await generateKeyPair('ec-p256')),
       uriSans: ['spiffe://cluster.local/ns/foo/sa/httpbin'],
@@ -57,10 +51,6 @@ export async function grpcRates(keyType: KeyType, measureMs: number): Promise<Re
     const connection = { port, rootPem: pemOf(root), token };
     const load = await CsrLoad.connect(connection);
     const one = await rate(child, measureMs, AT_ONCE, async () => requireOk(await load.call(message)));
-    let calls = 0;
-    const fresh = await rate(child, measureMs, AT_ONCE, async () =>
-      requireOk(await load.call(message, undefined, tokens[calls++ % TOKENS])),
-    );
     load.close();
     const each = await rate(child, measureMs, 4, async () => {
       const own = await CsrLoad.connect(connection);
@@ -69,7 +59,6 @@ export async function grpcRates(keyType: KeyType, measureMs: number): Promise<Re
     });
     return {
       [`${keyType}, one connection`]: one,
-      [`${keyType}, one connection, a token each`]: fresh,
       [`${keyType}, a connection each`]: each,
     };
   } finally {

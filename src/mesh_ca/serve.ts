@@ -7,7 +7,6 @@ import { createHealthService } from '../io/grpc/health.ts';
 import { createGrpcServer } from '../io/grpc/server.ts';
 import type { Host } from '../io/host.ts';
 import { createJwksFetcher, systemFetchClock } from '../io/jwks/fetcher.ts';
-import { rememberVerified } from '../io/jwks/verified-tokens.ts';
 import { createTokenVerifier, type TokenVerifier } from '../io/jwks/verify-token.ts';
 import type { Logger } from '../io/log/logger.ts';
 import { keepLivenessFile } from '../io/probe/liveness-file.ts';
@@ -176,7 +175,7 @@ function tokenVerifier({ client }: OpenedStore, logger: Logger, signal: AbortSig
       signal,
     });
   // What the API server says of a token is not remembered: it may end with a pod.
-  return verifyOrReview(rememberVerified(createTokenVerifier()), review);
+  return verifyOrReview(createTokenVerifier(), review);
 }
 
 async function startServer(

@@ -78,11 +78,10 @@ export class CsrLoad {
     });
   }
 
-  /** One call, with another token than the connection's own if it is given; rejects only when the connection breaks before there is a status. */
-  call(message: Buffer, path = CREATE_CERTIFICATE, token?: string): Promise<CsrAnswer> {
+  /** One call; rejects only when the connection breaks before there is a status. */
+  call(message: Buffer, path = CREATE_CERTIFICATE): Promise<CsrAnswer> {
     return new Promise((resolve, reject) => {
-      const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const stream = this.#session.request({ ...this.#headers, ...credential, ':path': path });
+      const stream = this.#session.request({ ...this.#headers, ':path': path });
       const chunks: Buffer[] = [];
       let status: Readonly<Record<string, unknown>> = {};
       stream.on('response', (headers) => {
