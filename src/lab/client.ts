@@ -19,6 +19,7 @@ import { launchLab } from './launch.ts';
 import { inOrderOfUse } from './manifests.ts';
 import { meshInstallation } from './mesh-command.ts';
 import { NeverReady } from './never-ready.ts';
+import { endUplink } from './node/end-uplink.ts';
 import { leaveCluster } from './node/leave.ts';
 import type { NodeSettings } from './node/settings.ts';
 import { controlPlaneLog, type LabPaths, labPaths } from './paths.ts';
@@ -26,7 +27,7 @@ import { blockers } from './pod-readiness.ts';
 import { checkLaunch } from './preconditions.ts';
 import { isRunning } from './process-identity.ts';
 import type { CommandOptions, CommandResult } from './run-command.ts';
-import { type LabHealth, readHealth, requireLab, runningLab } from './run-state.ts';
+import { type LabHealth, lastLab, readHealth, requireLab, runningLab } from './run-state.ts';
 import { withStartLock } from './start-lock.ts';
 import { IMAGES_CONFIG_MAP, ROOT_NAMESPACE } from './system-objects.ts';
 import { findTools, type Tools } from './tools.ts';
@@ -105,8 +106,11 @@ export class Lab {
     if (state !== undefined) {
       process.kill(state.init.pid, 'SIGKILL');
       while (isRunning(state.init)) await delay(POLL_MS);
-      if (state.cluster !== undefined) await leaveCluster(state.cluster, this.#host, progress);
     }
+    // One that was killed is still written down there.
+    const cluster = lastLab(this.paths)?.cluster;
+    await endUplink(cluster);
+    if (cluster !== undefined) await leaveCluster(cluster, this.#host, progress);
     rmSync(this.paths.run, { recursive: true, force: true });
     if (purge) rmSync(this.paths.dir, { recursive: true, force: true });
     return state !== undefined;

@@ -147,7 +147,7 @@ export async function runLabDaemon({ paths, installation, host, logger }: Daemon
 
 /** Which tasks look at which kinds. */
 const INTERESTED: Readonly<Record<FollowedKind, readonly string[]>> = {
-  namespace: ['namespaces', 'workloads'],
+  namespace: ['namespaces', 'mixs', 'workloads'],
   serviceAccount: ['namespaces', 'volumes'],
   configMap: ['volumes', 'workloads'],
   secret: ['volumes'],

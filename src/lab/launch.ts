@@ -6,10 +6,11 @@ import { MeshError } from '../lib/errors.ts';
 import { quote } from './kubelet/container-script.ts';
 import { MESH_COMMAND, MESH_MOUNTS } from './kubelet/mesh-program.ts';
 import { type MeshInstallation, meshArgv } from './mesh-command.ts';
+import { endUplink } from './node/end-uplink.ts';
 import { type NodeSettings, nodeArguments } from './node/settings.ts';
 import type { LabPaths } from './paths.ts';
-import { identify } from './process-identity.ts';
-import type { RunState } from './run-state.ts';
+import { identify, type ProcessIdentity } from './process-identity.ts';
+import { lastLab, type RunState } from './run-state.ts';
 import type { Tools } from './tools.ts';
 
 export interface LaunchOptions {
@@ -30,6 +31,8 @@ export interface LaunchOptions {
  */
 export async function launchLab(options: LaunchOptions): Promise<RunState> {
   const { paths, rootless, tools } = options;
+  // That of a lab which was killed a moment ago would take the socket of the new one away at its end.
+  await endUplink(lastLab(paths)?.cluster);
   rmSync(paths.run, { recursive: true, force: true });
   for (const directory of [paths.run, paths.memory, paths.store, paths.logs])
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -53,7 +56,7 @@ export async function launchLab(options: LaunchOptions): Promise<RunState> {
     const state: RunState = {
       init,
       rootless,
-      ...(node === undefined ? {} : { cluster: { kubeconfig: node.kubeconfig, node: node.name } }),
+      ...(node === undefined ? {} : { cluster: { kubeconfig: node.kubeconfig, node: node.name, uplink: identified(uplink) } }),
     };
     writeFileSync(paths.runState, JSON.stringify(state), { mode: 0o600 });
     child.stdin?.end('go\n');
@@ -65,6 +68,10 @@ export async function launchLab(options: LaunchOptions): Promise<RunState> {
     for (const stream of child.stdio) stream?.destroy();
     child.unref();
   }
+}
+
+function identified(child: ChildProcess | undefined): ProcessIdentity | undefined {
+  return child?.pid === undefined ? undefined : identify(child.pid);
 }
 
 /** The uplink is to stay in the machine's own network. */

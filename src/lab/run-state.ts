@@ -17,6 +17,8 @@ export interface ClusterMembership {
   readonly kubeconfig: string;
   /** Name of the lab's Node object. */
   readonly node: string;
+  /** The process by which the node reaches the API server; undefined when it ended at once. */
+  readonly uplink: ProcessIdentity | undefined;
 }
 
 /** How the daemon says it is doing. */
@@ -33,20 +35,31 @@ export interface LabHealth {
 
 /** The lab that runs in a state directory; undefined when none does. */
 export function runningLab(paths: LabPaths): RunState | undefined {
+  const state = lastLab(paths);
+  return state !== undefined && isRunning(state.init) ? state : undefined;
+}
+
+/** The lab that ran last in a state directory, and may have been killed since. */
+export function lastLab(paths: LabPaths): RunState | undefined {
   const state = readJson(paths.runState);
-  if (!isRecord(state) || !isRecord(state['init'])) return undefined;
-  const { pid, startTime, bootId } = state['init'];
-  if (typeof pid !== 'number' || typeof startTime !== 'string' || typeof bootId !== 'string') return undefined;
-  const init = { pid, startTime, bootId };
-  if (!isRunning(init)) return undefined;
+  const init = isRecord(state) ? identityOf(state['init']) : undefined;
+  if (!isRecord(state) || init === undefined) return undefined;
   const cluster = membershipOf(state['cluster']);
   return { init, rootless: state['rootless'] === true, ...(cluster === undefined ? {} : { cluster }) };
+}
+
+function identityOf(value: unknown): ProcessIdentity | undefined {
+  if (!isRecord(value)) return undefined;
+  const { pid, startTime, bootId } = value;
+  if (typeof pid !== 'number' || typeof startTime !== 'string' || typeof bootId !== 'string') return undefined;
+  return { pid, startTime, bootId };
 }
 
 function membershipOf(value: unknown): ClusterMembership | undefined {
   if (!isRecord(value)) return undefined;
   const { kubeconfig, node } = value;
-  return typeof kubeconfig === 'string' && typeof node === 'string' ? { kubeconfig, node } : undefined;
+  if (typeof kubeconfig !== 'string' || typeof node !== 'string') return undefined;
+  return { kubeconfig, node, uplink: identityOf(value['uplink']) };
 }
 
 /** Throws `failed_precondition` that says how to start one. */

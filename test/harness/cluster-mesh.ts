@@ -48,9 +48,13 @@ export class ClusterMesh {
   /** A node that is up; nothing is installed. */
   static async withNode(cluster: TestCluster, ...flags: readonly string[]): Promise<ClusterMesh> {
     const mesh = new ClusterMesh(cluster, await LabUnderTest.create());
-    const { kubeconfig, egressSocket } = cluster;
-    succeeded(await mesh.node.run('up', '--orchconfig', kubeconfig, '--egress-socket', egressSocket, ...flags));
+    await mesh.startNode(...flags);
     return mesh;
+  }
+
+  async startNode(...flags: readonly string[]): Promise<void> {
+    const { kubeconfig, egressSocket } = this.cluster;
+    succeeded(await this.node.run('up', '--orchconfig', kubeconfig, '--egress-socket', egressSocket, ...flags));
   }
 
   /** The real kubectl, as administrator. */

@@ -190,6 +190,15 @@ describe('the mesh on a real cluster', function () {
   });
 
   describe('the end of the node', () => {
+    it('leaves no process when it is killed, and runs its pods again when it is back', async () => {
+      const [pod] = (await mesh.pods('legacy')).map(({ name }) => name);
+      process.kill(await mesh.node.initPid(), 'SIGKILL');
+      await mesh.until('every process has ended', async () => (await mesh.node.processes()).length === 0);
+      await mesh.startNode();
+      await mesh.until('the node runs pods', async () => (await mesh.node.run('exec', `${pod}.legacy`, '--', 'true')).code === 0);
+      await mesh.node.eventually('200 0', 'sleep.foo', HTTPBIN_FOO);
+    });
+
     it('leaves the cluster and the machine when the node is taken down', async () => {
       const { code, stdout } = await mesh.node.run('down');
       expect([code, stdout]).to.deep.equal([0, `lab in ${mesh.node.dir} is down\n`]);

@@ -1,3 +1,4 @@
+import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../injection/decision.ts';
 import type { Names } from '../../lib/names.ts';
 import type { MeshConfig } from '../../model/mesh-config.ts';
 import type { KubeObject } from '../../model/object.ts';
@@ -35,11 +36,21 @@ export class MixsController {
   async reconcile(): Promise<void> {
     const { cluster } = this.#options;
     const isWanted = isNamed(this.#options.mesh());
+    if (isWanted) await this.#chooseNamespace();
     for (const { kind, object } of this.#objects()) {
       const existing = cluster.find(kind, ROOT_NAMESPACE, object.metadata.name);
       if (isWanted && existing === undefined) await cluster.create(object);
       if (!isWanted && existing !== undefined && this.#isOurs(existing)) await cluster.delete(kind, existing);
     }
+  }
+
+  /** Pods of chosen namespaces alone get sidecars. */
+  async #chooseNamespace(): Promise<void> {
+    const { cluster } = this.#options;
+    const namespace = cluster.find('namespace', undefined, ROOT_NAMESPACE);
+    if (namespace === undefined || namespace.metadata.labels?.[NAMESPACE_LABEL] !== undefined) return;
+    const labels = { ...namespace.metadata.labels, [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE };
+    await cluster.replace({ ...namespace, metadata: { ...namespace.metadata, labels } });
   }
 
   #objects(): readonly { readonly kind: FollowedKind; readonly object: KubeObject }[] {
