@@ -19,12 +19,12 @@ import { ScrapedRegistries } from './adapter/scraped-registries.ts';
 import { envoyMethods } from './api/envoy.ts';
 import { measured } from './api/measured.ts';
 import { mixerMethods } from './api/mixer.ts';
-import { WorkerPool } from './api/worker-pool.ts';
 import { MIXS_SCOPES, type ServerFlags } from './flags.ts';
 import { type FollowedRules, followRules } from './follow-rules.ts';
 import { createMixsMetrics, type MixsMetrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { keepProbeFiles } from './probe-files.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 /** Requests that run get this long at shutdown. */
 const SHUTDOWN_GRACE_MS = 5_000;
@@ -126,12 +126,14 @@ function startRules(
   signal: AbortSignal,
 ): Promise<FollowedRules> {
   const adapters = logging.scope('adapters');
+  const adapterPool = new WorkerPool(options.adapterWorkerPoolSize);
   return followRules({
     store,
     kinds: ruleKinds(names.domain).map(({ resource }) => resource),
     dispatch: {
       defaultNamespace: options.configDefaultNamespace,
       meter: metrics,
+      pool: adapterPool,
       elapsed: () => performance.now(),
       singleThreaded: options.singleThreaded,
     },

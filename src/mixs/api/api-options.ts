@@ -1,7 +1,7 @@
 import type { Vocabulary } from '../../rules/attribute/bag.ts';
 import type { QuotaCharges } from '../../rules/config/quota-charges.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { WorkerPool } from './worker-pool.ts';
+import type { WorkerPool } from '../worker-pool.ts';
 
 /** What the interfaces that Envoy speaks work with. */
 export interface ApiOptions {

@@ -18,7 +18,7 @@ import type { Value } from '../../rules/attribute/value.ts';
 import { decodeAttributes } from '../attribute/decode.ts';
 import { DictionaryWriter } from '../attribute/dictionary.ts';
 import type { CheckOutcome, Dispatcher, HeaderOperation } from '../dispatch/dispatcher.ts';
-import type { WorkerPool } from './worker-pool.ts';
+import type { WorkerPool } from '../worker-pool.ts';
 
 /** What the configuration in force has for requests. */
 export interface InForce {

@@ -8,6 +8,7 @@ import type { BuiltInstance, CheckTemplate, ReportTemplate } from '../../rules/t
 import type { CompiledInstance } from '../../rules/template/template.ts';
 import { TEMPLATES } from '../../rules/template/templates.ts';
 import type { CheckResult, Handler, QuotaRequest, QuotaResult, Status } from '../adapter/adapter.ts';
+import type { WorkerPool } from '../worker-pool.ts';
 import type { CheckOutcome, Dispatcher, HeaderOperation } from './dispatcher.ts';
 import { type CallOptions, callHandler, type DispatchMeter } from './handler-call.ts';
 import { type IndexedRule, RuleIndex } from './rule-index.ts';
@@ -15,6 +16,8 @@ import { type IndexedRule, RuleIndex } from './rule-index.ts';
 export interface DispatchOptions {
   readonly defaultNamespace: string;
   readonly meter: DispatchMeter;
+  /** Bounds the calls of handlers that wait for back ends. */
+  readonly pool: WorkerPool;
   /** Milliseconds of a clock that never jumps. */
   readonly elapsed: () => number;
   /** Calls handlers one after the other. */
@@ -191,8 +194,8 @@ class ConfiguredDispatcher implements Dispatcher {
   }
 
   #callOptions({ id, adapter }: ConfiguredHandler, template: string, signal: AbortSignal): CallOptions {
-    const { meter, elapsed } = this.#options;
-    return { handler: id, adapter, template, meter, elapsed, signal };
+    const { meter, pool, elapsed } = this.#options;
+    return { handler: id, adapter, template, meter, pool, elapsed, signal };
   }
 
   /** All at once, or one after the other; without waiting where no handler has to be waited for. */

@@ -2,6 +2,7 @@ import { seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { HandlerCall, Status } from '../adapter/adapter.ts';
+import type { WorkerPool } from '../worker-pool.ts';
 
 /** A handler that has not answered by then has failed. */
 export const HANDLER_LIMIT = seconds(5);
@@ -18,16 +19,38 @@ export interface CallOptions {
   readonly adapter: string;
   readonly template: string;
   readonly meter: DispatchMeter;
+  /** Bounds the calls that wait for back ends. */
+  readonly pool: WorkerPool;
   /** Milliseconds of a clock that never jumps. */
   readonly elapsed: () => number;
   readonly signal: AbortSignal;
 }
 
 /**
+ * Calls a handler, at once where a worker is free. What the pool refuses is a failure of the handler's. See `attempt`.
+ */
+export function callHandler<T>(
+  run: (call: HandlerCall) => T | Promise<T>,
+  onFailure: (status: Status) => T,
+  options: CallOptions,
+): T | Promise<T> {
+  const { pool, signal } = options;
+  if (pool.hasRoom) {
+    const answer = attempt(run, onFailure, options);
+    // One that answers at once has taken no worker's time.
+    if (answer instanceof Promise) void pool.hold(answer);
+    return answer;
+  }
+  const refused = (thrown: unknown): T =>
+    onFailure({ code: RPC_CODES.RESOURCE_EXHAUSTED, message: MeshError.from(thrown).message });
+  return pool.run(async () => attempt(run, onFailure, options), signal).catch(refused);
+}
+
+/**
  * Calls a handler: what it throws, and an answer that does not come in time, become `onFailure`'s value. A handler that answers at once is not
  * waited for.
  */
-export function callHandler<T>(
+function attempt<T>(
   run: (call: HandlerCall) => T | Promise<T>,
   onFailure: (status: Status) => T,
   options: CallOptions,

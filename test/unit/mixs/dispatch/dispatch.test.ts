@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { CheckResult, Handler, QuotaResult } from '../../../../src/mixs/adapter/adapter.ts';
 import { createDispatcher } from '../../../../src/mixs/dispatch/dispatch.ts';
 import type { Dispatcher } from '../../../../src/mixs/dispatch/dispatcher.ts';
+import { WorkerPool } from '../../../../src/mixs/worker-pool.ts';
 import type { KubeObject } from '../../../../src/model/object.ts';
 import { compileConfiguration } from '../../../../src/rules/config/compile.ts';
 import { bagOf } from '../../../fakes/attributes.ts';
@@ -18,7 +19,7 @@ const answer = (code: number, message = '', validMs = 5_000, validUses = 7): Che
 function dispatcherOf(
   rules: readonly KubeObject[],
   handlers: Readonly<Record<string, Partial<Handler>>>,
-  singleThreaded = false,
+  { singleThreaded = false, workers = 100 }: { readonly singleThreaded?: boolean; readonly workers?: number } = {},
 ): { readonly dispatcher: Dispatcher; readonly told: string[] } {
   const instances = [
     object('checknothing', 'nothing'),
@@ -40,6 +41,7 @@ function dispatcherOf(
     defaultNamespace: 'mesh-system',
     elapsed: () => 0,
     singleThreaded,
+    pool: new WorkerPool(workers),
     meter: {
       called: (handler, _adapter, template, outcome) => told.push(`${handler} ${template} ${outcome}`),
       skipped: (what, reason) => told.push(`${what} skipped: ${reason}`),
@@ -165,10 +167,25 @@ describe('checks', () => {
     const { dispatcher } = dispatcherOf(
       [rule('a', '', 'one', 'nothing.checknothing'), rule('b', '', 'two', 'nothing.checknothing')],
       { one: slow('one'), two: slow('two') },
-      true,
+      { singleThreaded: true },
     );
     await dispatcher.check(bagOf({}), SIGNAL);
     expect(order).to.deep.equal(['one begins', 'one ends', 'two begins', 'two ends']);
+  });
+
+  it('wait for a worker where handlers wait for their back ends, and are refused where too many wait', async () => {
+    const back: (() => void)[] = [];
+    const waits: Partial<Handler> = { check: () => new Promise((resolve) => back.push(() => resolve(answer(0)))) };
+    const { dispatcher } = dispatcherOf([rule('a', '', 'one', 'nothing.checknothing')], { one: waits }, { workers: 1 });
+    const checks = Array.from({ length: 12 }, () => dispatcher.check(bagOf({}), SIGNAL));
+    expect(back).to.have.length(1);
+    while (back.length > 0) {
+      back.shift()?.();
+      await new Promise(setImmediate);
+    }
+    const codes = (await Promise.all(checks)).map(({ status }) => status.code);
+    expect(codes.filter((code) => code === 0)).to.have.length(9);
+    expect(codes.filter((code) => code === 8)).to.have.length(3);
   });
 
   it('set headers where the request is granted', async () => {

@@ -1,9 +1,9 @@
-import { MeshError } from '../../lib/errors.ts';
+import { MeshError } from '../lib/errors.ts';
 
 /** For each one that works, this many may wait. */
 const QUEUE_FACTOR = 8;
 
-/** Bounds how many requests are worked on at once; a bounded number of others wait, the rest is refused. */
+/** Bounds how much is worked on at once; a bounded number of others wait, the rest is refused. */
 export class WorkerPool {
   readonly #size: number;
   readonly #waiting: (() => void)[] = [];
@@ -21,24 +21,39 @@ export class WorkerPool {
     return this.#waiting.length;
   }
 
+  get hasRoom(): boolean {
+    return this.#running < this.#size;
+  }
+
+  /** Takes a worker for something that has begun already, where there is room. */
+  async hold(work: Promise<unknown>): Promise<void> {
+    this.#running++;
+    try {
+      await work;
+    } finally {
+      this.#leave();
+    }
+  }
+
   /** @throws MeshError `resource_exhausted` when too many wait already; rejects with `cancelled` when the signal is aborted meanwhile */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (this.#running >= this.#size) await this.#turn(signal);
+    if (!this.hasRoom) await this.#turn(signal);
     this.#running++;
     try {
       return await work();
     } finally {
-      this.#running--;
-      this.#waiting.shift()?.();
+      this.#leave();
     }
+  }
+
+  #leave(): void {
+    this.#running--;
+    this.#waiting.shift()?.();
   }
 
   #turn(signal: AbortSignal): Promise<void> {
     if (this.#waiting.length >= this.#size * QUEUE_FACTOR) {
-      throw new MeshError(
-        'resource_exhausted',
-        `${this.#running} requests are worked on and ${this.#waiting.length} wait already`,
-      );
+      throw new MeshError('resource_exhausted', `${this.#running} are worked on and ${this.#waiting.length} wait already`);
     }
     return new Promise((resolve, reject) => {
       const begin = (): void => {
