@@ -54,6 +54,16 @@ export function findKind(kinds: Kinds, apiVersion: string, kind: string): Resour
   return Object.values<ResourceKind>({ ...kinds }).find((known) => known.kind === kind && known.apiVersion === apiVersion);
 }
 
+/**
+ * Whether an apiVersion is of the group of mixs' configuration (`config.<domain>`) and none of these kinds is: what another component reads
+ * is nothing of ours, and nothing wrong.
+ */
+export function isForOthers(kinds: Kinds, apiVersion: string): boolean {
+  const group = groupOf(kinds.policy).replace(/^[^.]*/, 'config');
+  const known = Object.values<ResourceKind>({ ...kinds });
+  return apiVersion.startsWith(`${group}/`) && !known.some((kind) => groupOf(kind) === group);
+}
+
 /** The API group of a kind: `apps`, `authentication.mesh.io`; empty for the core group. */
 export function groupOf(kind: ResourceKind): string {
   return kind.apiVersion.includes('/') ? kind.apiVersion.replace(/\/.*$/, '') : '';

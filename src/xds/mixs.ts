@@ -49,7 +49,11 @@ export function isMixsPort({ mixerCheckServer, mixerReportServer }: MeshConfig, 
 export function mixsService({ host, port }: ServerAddress, destination: Destination, timeout?: Duration): GrpcService {
   const { kind, namespace, services } = REPORTER_METADATA;
   return GrpcService.fromPartial({
-    targetSpecifier: { $case: 'envoyGrpc', envoyGrpc: { clusterName: `outbound|${port}||${host}` } },
+    // By default the authority is the cluster's name, which has characters that no authority may have.
+    targetSpecifier: {
+      $case: 'envoyGrpc',
+      envoyGrpc: { clusterName: `outbound|${port}||${host}`, authority: `${host}:${port}` },
+    },
     ...(timeout === undefined ? {} : { timeout: protoDuration(timeout) }),
     initialMetadata: [
       { key: kind, value: 'inbound' },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { Problem } from '../../lib/errors.ts';
-import type { Kinds } from '../../model/kinds.ts';
+import { isForOthers, type Kinds } from '../../model/kinds.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { type Chunk, locate, readChunk, type SourceDocument, splitDocuments } from '../../model/parse/document.ts';
 import { expandList, isMapping, type KindedObject, nestProblem, parseKind, parseObject } from '../../model/parse/object.ts';
@@ -122,7 +122,7 @@ function parseManifest(value: unknown, { kinds, validate }: FileParser): Manifes
   if (isMapping(value)) {
     const kind = parseKind(value, kinds);
     if (!kind.ok && typeof value.apiVersion === 'string' && typeof value.kind === 'string') {
-      return { type: 'foreign', problems: kind.problems };
+      return { type: 'foreign', problems: isForOthers(kinds, value.apiVersion) ? [] : kind.problems };
     }
   }
   const parsed = parseObject(value, kinds);
