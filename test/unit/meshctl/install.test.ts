@@ -5,8 +5,8 @@ import { namesFor } from '../../../src/lib/names.ts';
 import { customResourceDefinitions } from '../../../src/meshctl/install/crds.ts';
 import { installationObjects } from '../../../src/meshctl/install/manifests.ts';
 import { definitionReadiness, deploymentReadiness, waitingReason } from '../../../src/meshctl/install/readiness.ts';
-import { structuralSchema } from '../../../src/model/schema/structural-schema.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
+import { structuralSchema } from '../../../src/model/schema/structural-schema.ts';
 import { runMeshctl } from '../../harness/meshctl-run.ts';
 
 const install = (changes: Partial<Parameters<typeof installationObjects>[0]> = {}): readonly KubeObject[] =>
