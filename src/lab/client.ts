@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { Host } from '../io/host.ts';
 import { type Duration, formatDuration } from '../lib/duration.ts';
 import { envoyPath } from '../lib/envoy-path.ts';
-import { MeshError } from '../lib/errors.ts';
+import { formatProblem, MeshError } from '../lib/errors.ts';
+import { reviewRuleManifests } from '../meshctl/rule-review.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { describeObject } from '../model/object.ts';
 import type { KindedObject } from '../model/parse/object.ts';
@@ -116,7 +117,10 @@ export class Lab {
     return state !== undefined;
   }
 
-  /** Applies objects in the order in which they need each other. Throws `not_found` for a namespace that does not exist. */
+  /**
+   * Applies objects in the order in which they need each other. Throws `not_found` for a namespace that does not exist, `invalid` for
+   * configuration of mixs that is wrong.
+   */
   async apply(objects: readonly KindedObject[], progress: Progress): Promise<void> {
     const { cluster } = requireLab(this.paths);
     if (cluster !== undefined) {
@@ -127,6 +131,9 @@ export class Lab {
       );
     }
     await requireNamespaces(this.store, objects, kindsFor(this.#host.names).namespace);
+    const rules = await reviewRuleManifests(objects, this.store, this.#host.names);
+    if (rules.refused.length > 0) throw new MeshError('invalid', rules.refused.map(formatProblem).join('\n'));
+    for (const message of rules.warnings) progress(`warning: ${message}`);
     for (const object of inOrderOfUse(objects)) {
       const done = await applyObject(this.store, object, this.#host.names);
       progress(`${describeObject(object.object)} ${done}`);

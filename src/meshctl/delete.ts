@@ -1,9 +1,9 @@
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { MeshError, type Parsed } from '../lib/errors.ts';
-import { kindsFor } from '../model/kinds.ts';
 import type { ObjectRef } from '../model/object.ts';
 import { DEFAULT_NAMESPACE } from '../model/parse/object.ts';
+import { allKinds } from '../rules/config/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { refOf } from '../sources/store/stored-object.ts';
 import type { deleteFlags } from './flags.ts';
@@ -35,7 +35,7 @@ function namedRefs(args: readonly string[], namespace: string, host: Host): read
   const [type, ...names] = args.flatMap((word, index) => (index === 0 ? word.split('/') : [word]));
   if (type === undefined) throw new MeshError('usage', 'nothing named to delete; give -f, or TYPE and NAME');
   if (names.length === 0) throw new MeshError('usage', `no name given; which ${type} is to be deleted?`);
-  const kind = resolveType(type, kindsFor(host.names));
+  const kind = resolveType(type, allKinds(host.names));
   return names.map((name) => (kind.namespaced ? { kind, namespace: namespace || DEFAULT_NAMESPACE, name } : { kind, name }));
 }
 

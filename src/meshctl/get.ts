@@ -1,10 +1,10 @@
 import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { MeshError } from '../lib/errors.ts';
-import { kindsFor } from '../model/kinds.ts';
 import type { KubeObject, ResourceKind } from '../model/object.ts';
 import { DEFAULT_NAMESPACE } from '../model/parse/object.ts';
 import { printYaml } from '../model/parse/yaml.ts';
+import { allKinds } from '../rules/config/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { formatAge } from './age.ts';
 import type { getFlags } from './flags.ts';
@@ -18,7 +18,7 @@ import { formatTable } from './table.ts';
  */
 export function runGet({ options, args }: Invocation<typeof getFlags>, host: Host): Promise<number> {
   const [type = '', ...names] = args.flatMap((word, index) => (index === 0 ? word.split('/') : [word]));
-  const kind = resolveType(type, kindsFor(host.names));
+  const kind = resolveType(type, allKinds(host.names));
   const everywhere = options['all-namespaces'];
   if (everywhere && names.length > 0) throw new MeshError('usage', 'give names or -A, not both: a name is of one namespace');
   return withStore(options.orchconfig, host, async (store) => {

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Host } from '../io/host.ts';
 import { formatProblem, MeshError, type Parsed, type Problem } from '../lib/errors.ts';
-import { kindsFor } from '../model/kinds.ts';
 import { describeObject, type KubeObject } from '../model/object.ts';
 import { type Manifest, readManifests } from '../model/parse/manifests.ts';
+import { allKinds } from '../rules/config/kinds.ts';
 
 export interface InputOptions {
   /** Files, directories, or `-` for standard input. */
@@ -25,7 +25,7 @@ const MAX_INPUT_BYTES = 64 * 1024 * 1024;
  */
 export async function readInput({ filenames, ...options }: InputOptions, host: Host): Promise<Parsed<readonly Manifest[]>> {
   if (filenames.length === 0) throw new MeshError('usage', 'no manifests given; name a file, a directory or - by -f');
-  const kinds = kindsFor(host.names);
+  const kinds = allKinds(host.names);
   const manifests: Manifest[] = [];
   const problems: Problem[] = [];
   for (const source of await findSources(filenames, host)) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Host } from '../io/host.ts';
 import { formatProblem } from '../lib/errors.ts';
-import { kindsFor } from '../model/kinds.ts';
+import { allKinds } from '../rules/config/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
 
 /** Opens the store of a command, runs the command on it, and closes it. */
@@ -9,7 +9,7 @@ export async function withStore<T>(orchconfig: string, host: Host, run: (store: 
   const { env, cwd, now } = host;
   const store = openStore(orchconfig, {
     flag: '--orchconfig (or MESH_ORCHCONFIG)',
-    kinds: kindsFor(host.names),
+    kinds: allKinds(host.names),
     env,
     cwd,
     now,

@@ -11,6 +11,7 @@ import type { writeFlags } from './flags.ts';
 import { readInput, refuseInput } from './input.ts';
 import { policyWarningsFor } from './policy-warnings.ts';
 import { typeName } from './resource-types.ts';
+import { reviewRuleManifests } from './rule-review.ts';
 import { warn, withStore } from './session.ts';
 
 /** Stores one manifest; gives the word for what was done: `created`, `replaced`. */
@@ -27,8 +28,11 @@ export async function writeManifests({ options }: Invocation<typeof writeFlags>,
     const input = await readInput({ filenames, namespace, validate }, host);
     if (!input.ok) return refuseInput(input.problems, host);
     const manifests = input.value;
+    const rules = await reviewRuleManifests(manifests, store, host.names);
+    if (rules.refused.length > 0) return refuseInput(rules.refused, host);
     const written: Manifest[] = [];
     for (const manifest of manifests) if (await tryWrite(store, manifest, host, write)) written.push(manifest);
+    for (const message of rules.warnings) warn(host, message);
     for (const message of await policyWarningsFor(written, store, host.names)) warn(host, message);
     return written.length === manifests.length ? 0 : 1;
   });

@@ -15,6 +15,7 @@ import type {
   Configuration,
   ConfiguredHandler,
   ObjectProblem,
+  RuleProblem,
 } from './configuration.ts';
 import { type HeaderSpec, parseRule, type RuleSpec } from './parse-rule.ts';
 import { type CompiledQuotaBinding, type CompiledQuotaSpec, QuotaCharges } from './quota-charges.ts';
@@ -30,7 +31,7 @@ export function compileConfiguration(objects: readonly KubeObject[], previous?: 
 }
 
 /** A value, or what is wrong; paths begin at the object. */
-type Attempt<T> = { readonly value: T } | { readonly problems: readonly Problem[] };
+type Attempt<T> = { readonly value: T } | { readonly problems: readonly RuleProblem[] };
 
 class Compilation {
   readonly #objects: readonly KubeObject[];
@@ -238,7 +239,7 @@ interface RuleParts {
 }
 
 function compileRule(object: KubeObject, spec: RuleSpec, parts: RuleParts): Attempt<CompiledRule> {
-  const problems: Problem[] = [];
+  const problems: RuleProblem[] = [];
   const match = spec.match === '' ? undefined : expression(spec.match, 'BOOL', 'spec.match', parts, problems);
   const actions = spec.actions.flatMap((action, index) =>
     compileAction(object, action, `spec.actions[${index}]`, parts, problems),
@@ -261,16 +262,17 @@ function compileAction(
   action: RuleSpec['actions'][number],
   path: string,
   { instances, handlers }: RuleParts,
-  problems: Problem[],
+  problems: RuleProblem[],
 ): readonly CompiledAction[] {
   const id = handlerId(action.handler, object);
   const handler = handlers.get(id);
-  if (handler === undefined) problems.push({ path: `${path}.handler`, message: `there is no handler ${id} in force` });
+  if (handler === undefined)
+    problems.push({ path: `${path}.handler`, message: `there is no handler ${id} in force`, dangling: true });
   const sent = action.instances.flatMap((text, index) => {
     const place = `${path}.instances[${index}]`;
     const instance = instances.get(instanceId(text, object));
     if (instance === undefined)
-      problems.push({ path: place, message: `there is no instance ${instanceId(text, object)} in force` });
+      problems.push({ path: place, message: `there is no instance ${instanceId(text, object)} in force`, dangling: true });
     else if (handler !== undefined && !takes(handler, instance)) {
       problems.push({ path: place, message: `${handler.adapter} takes no ${instance.template}` });
     }

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { formatProblem } from '../../../src/lib/errors.ts';
+import { namesFor } from '../../../src/lib/names.ts';
+import { reviewRuleManifests } from '../../../src/meshctl/rule-review.ts';
+import type { KubeObject } from '../../../src/model/object.ts';
+import { allKinds, ruleKinds } from '../../../src/rules/config/kinds.ts';
+import { MemoryStore } from '../../../src/sources/store/memory.ts';
+import { ruleObject } from '../../fakes/rule-objects.ts';
+
+const NAMES = namesFor('mesh.io');
+const KINDS = ruleKinds(NAMES.domain);
+const RULE = ruleObject('rule', 'r', { actions: [{ handler: 'deny.denier', instances: ['nothing.checknothing'] }] });
+const DENIER = ruleObject('denier', 'deny', { status: { code: 7 } });
+const NOTHING = ruleObject('checknothing', 'nothing');
+
+async function review(stored: readonly KubeObject[], written: readonly KubeObject[]) {
+  const store = new MemoryStore({ kinds: allKinds(NAMES), now: () => new Date(0), newUid: () => 'u' });
+  for (const object of stored) await store.create(object);
+  const manifests = written.map((object, index) => {
+    const kind = KINDS.find(({ resource }) => resource.kind === object.kind)?.resource;
+    if (kind === undefined) throw new Error(object.kind);
+    return { kind, object, file: 'rules.yaml', line: index + 1 };
+  });
+  const { refused, warnings } = await reviewRuleManifests(manifests, store, NAMES);
+  return { refused: refused.map(formatProblem), warnings };
+}
+
+describe('review of what is written for mixs', () => {
+  it('finds nothing wrong with what is whole', async () => {
+    expect(await review([], [RULE, DENIER, NOTHING])).to.deep.equal({ refused: [], warnings: [] });
+    expect(await review([DENIER, NOTHING], [RULE])).to.deep.equal({ refused: [], warnings: [] });
+  });
+
+  it('warns of what is named and not there yet, so that nobody has to keep an order', async () => {
+    expect(await review([NOTHING], [RULE])).to.deep.equal({
+      refused: [],
+      warnings: [
+        'rules.yaml:1: spec.actions[0].handler: rule mesh-system/r: there is no handler deny.denier.mesh-system in force; it is not in force until there is',
+      ],
+    });
+  });
+
+  it('refuses what can never be right, with its place', async () => {
+    const { refused } = await review([NOTHING], [ruleObject('denier', 'deny', { status: { code: 99 } }), RULE]);
+    expect(refused).to.have.length(1);
+    expect(refused[0]).to.match(/^rules\.yaml:1: spec\.status\.code: denier mesh-system\/deny: /);
+    const { refused: wrong } = await review(
+      [DENIER, NOTHING],
+      [ruleObject('rule', 'r', { ...(RULE['spec'] as object), match: 'source.ip ==' })],
+    );
+    expect(wrong[0]).to.include('rules.yaml:1: spec.match: rule mesh-system/r: ');
+  });
+
+  it('does not hold the mistakes of others against anybody', async () => {
+    const broken = ruleObject('rule', 'other', { match: '1 +', actions: [] });
+    expect((await review([broken, DENIER, NOTHING], [RULE])).refused).to.deep.equal([]);
+  });
+});
