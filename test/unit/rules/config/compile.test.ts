@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../../../src/model/object.ts';
+import { ADAPTERS } from '../../../../src/rules/adapter/adapters.ts';
 import { compileConfiguration } from '../../../../src/rules/config/compile.ts';
 import type { Configuration } from '../../../../src/rules/config/configuration.ts';
 import { ruleKinds } from '../../../../src/rules/config/kinds.ts';
@@ -77,7 +78,7 @@ describe('the configuration of mixs', () => {
     expect(problems(configuration)).to.deep.equal([
       'listentry entry: spec.value: column 1: there is no attribute source.namespac; did you mean "source.namespace"? (absent)',
       'memquota mem: spec.quotas[0].name: no rule sends a quota instance "count" here; rules send none (absent)',
-      'handler other: spec.compiledAdapter: must be one of denier, listchecker, memquota, noop, prometheus, stdio (absent)',
+      `handler other: spec.compiledAdapter: must be one of ${[...ADAPTERS.keys()].join(', ')} (absent)`,
       'rule r: spec.requestHeaderOperations[0].name: "x y" is no name of a header (absent)',
       'rule r: spec.responseHeaderOperations[0].values: a header that is removed has no values (absent)',
       'rule empty: spec.actions: the rule does nothing: it has no action and no header operation (absent)',
