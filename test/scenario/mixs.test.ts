@@ -90,6 +90,53 @@ const REPORTS = [
   }),
 ].join('');
 
+/** Only the namespaces of a list may ask in this way. */
+const LIST = [
+  object('listchecker', 'known', { overrides: ['foo'] }),
+  object('listentry', 'namespace', { value: 'source.namespace | "nobody"' }),
+  object('rule', 'known-only', {
+    match: 'request.headers["x-listed"] == "yes"',
+    actions: [{ handler: 'known.listchecker', instances: ['namespace.listentry'] }],
+  }),
+].join('');
+
+/** A service of raw TCP, which only workloads with a certificate of foo may connect to. */
+const RAW = [
+  `---
+apiVersion: v1
+kind: Service
+metadata: {name: echo, namespace: foo}
+spec: {selector: {app: echo}, ports: [{name: tcp-echo, port: 9000}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: echo, namespace: foo}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: echo}}
+  template:
+    metadata: {labels: {app: echo}}
+    spec: {terminationGracePeriodSeconds: 1, containers: [{name: echo, image: httpbin, args: [--tcp-port, '9000']}]}
+`,
+  object('denier', 'closed', { status: { code: 7, message: 'closed' } }),
+  object('checknothing', 'nothing', {}),
+  object('rule', 'closed', {
+    match:
+      'context.protocol == "tcp" && destination.service.host == "echo.foo.svc.cluster.local" && (source.namespace | "nobody") != "foo"',
+    actions: [{ handler: 'closed.denier', instances: ['nothing.checknothing'] }],
+  }),
+  object('logentry', 'connection', {
+    severity: '"info"',
+    timestamp: 'context.time',
+    variables: { who: 'source.namespace | "nobody"', received: 'connection.received.bytes | 0' },
+  }),
+  object('stdio', 'connections', { outputAsJson: true }),
+  object('rule', 'connections', {
+    match: 'context.protocol == "tcp" && destination.service.name == "echo"',
+    actions: [{ handler: 'connections.stdio', instances: ['connection.logentry'] }],
+  }),
+].join('');
+
 describe('policy and telemetry by mixs, on real proxies', function () {
   this.timeout(LIMIT_MS);
   let lab: LabUnderTest;
@@ -145,6 +192,16 @@ describe('policy and telemetry by mixs, on real proxies', function () {
     while (!(await body(...refused)).includes('come back tomorrow'));
   });
 
+  it('refuses to store a rule that can never be right', async () => {
+    const actions = [{ handler: 'deny.denier', instances: ['nothing.checknothing'] }];
+    const file = await lab.file('wrong.yaml', object('rule', 'deny', { match: 'source.namespce == "foo"', actions }, 'foo'));
+    for (const { code, stderr } of [await lab.run('apply', '-f', file), await lab.meshctl('apply', '-f', file)]) {
+      expect(code).to.equal(1);
+      expect(stderr).to.include('did you mean "source.namespace"?');
+    }
+    expect(await body(...refused)).to.include('come back tomorrow');
+  });
+
   it('admits five requests in ten seconds, and no more', async () => {
     await apply('quota.yaml', QUOTA);
     const burst = (user: string): Promise<readonly string[]> =>
@@ -168,6 +225,29 @@ describe('policy and telemetry by mixs, on real proxies', function () {
     while (!(await logs()).includes('"error":7')) await lab.call(CLIENT, `${URL}/ip`, ...refused);
     const metrics = await lab.run('exec', 'mixs.mesh-system', '--', 'curl', '-s', 'http://127.0.0.1:9093/metrics');
     expect(metrics.stdout).to.match(/mesh_calls_total\{.*from="foo".*\} \d+/);
+  });
+
+  it('admits by a list of the namespaces of callers', async () => {
+    await apply('list.yaml', LIST);
+    await lab.eventually('404 0', 'sleep.legacy', `${URL}/ip`, '-H', 'x-listed: yes');
+    expect(await lab.call(CLIENT, `${URL}/ip`, '-H', 'x-listed: yes')).to.equal('200 0');
+    expect(await lab.call('sleep.legacy', `${URL}/ip`)).to.equal('200 0');
+  });
+
+  it('closes connections of raw TCP that a rule refuses, and reports those that it admits', async () => {
+    const { code, stderr } = await lab.run('apply', '-f', await lab.file('raw.yaml', RAW));
+    expect(code, stderr).to.equal(0);
+    const echo = async (client: string): Promise<string> => {
+      const script = 'exec 3<>/dev/tcp/echo.foo/9000; echo hello >&3; timeout 3 head -1 <&3';
+      return (await lab.run('exec', client, '--', 'bash', '-c', script)).stdout;
+    };
+    while ((await echo(CLIENT)) !== 'hello\n');
+    while ((await echo('sleep.legacy')) !== '');
+    expect(await echo(CLIENT)).to.equal('hello\n');
+    const told = async (line: string): Promise<boolean> => (await lab.run('logs', 'mixs.mesh-system')).stdout.includes(line);
+    while (!(await told('"who":"foo","received":6')));
+    expect((await lab.meshctl('delete', 'rule', 'closed', '-n', 'mesh-system')).code).to.equal(0);
+    while ((await echo('sleep.legacy')) !== 'hello\n');
   });
 
   it('refuses everything while mixs is away, unless the mesh says that everything shall pass', async () => {
