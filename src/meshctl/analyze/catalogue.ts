@@ -84,7 +84,7 @@ export const CATALOGUE = {
   MESH501: entry('error', 'certificate has expired', 'replace it, or let mesh_ca do so: see the logs of mesh_ca'),
   MESH502: entry('warning', 'certificate expires soon', 'replace it in time, or look why mesh_ca does not: see its logs'),
   MESH503: entry('error', 'certificate cannot be read', 'put PEM certificates there'),
-  MESH504: entry('error', 'certificate is not of the current root', 'delete the secret: mesh_ca writes it anew'),
+  MESH504: entry('error', 'certificate is not of a trusted root', 'delete the secret: mesh_ca writes it anew'),
   MESH505: entry(
     'error',
     'namespace without the root certificate',

@@ -524,6 +524,29 @@ describe('meshctl analyze', () => {
       );
     });
 
+    it('does not mind certificates of any root that is still trusted, whatever signs now', () => {
+      const text = (...roots: readonly TestCa[]): string => roots.map(({ certificate }) => certificate.toString()).join('');
+      const foo = configMap('mesh-ca-root-cert', 'foo', { 'root-cert.pem': text(other, ca) });
+      const published = configMap('mesh-ca-root-cert', 'mesh-system', { 'root-cert.pem': text(other, ca) });
+      const untrusted = [
+        'MESH504 Secret foo/mesh.httpbin',
+        'MESH504 Secret mesh-system/mesh.mesh-sidecar-injector-service-account',
+      ];
+      const subjects = (set: ObjectSet): readonly string[] => found(set).map((line) => line.split(':', 1)[0] ?? '');
+      expect(subjects(changed(caSecret(other), foo))).to.deep.equal(untrusted);
+      expect(subjects(changed(caSecret(other), foo, published))).to.deep.equal([]);
+    });
+
+    it('knows the roots of an authority that keeps them elsewhere by what it has published', () => {
+      const { objects } = without('secret', 'mesh-ca-secret');
+      const published = (root: TestCa): KubeObject =>
+        configMap('mesh-ca-root-cert', 'mesh-system', { 'root-cert.pem': root.certificate.toString() });
+      const codesBelow = (root: TestCa): readonly string[] =>
+        found(mergeObjects({ ...healthy, objects }, byKind([published(root)]))).map((line) => line.slice(0, 8));
+      expect(codesBelow(ca)).to.deep.equal([]);
+      expect(codesBelow(other)).to.deep.equal(['MESH504 ', 'MESH504 ']);
+    });
+
     it('finds namespaces that lack the root, or have another one', () => {
       expect(found(without('configMap', 'mesh-ca-root-cert'))).to.deep.equal([
         'MESH505 Namespace foo: has no ConfigMap mesh-ca-root-cert, which its sidecars mount',

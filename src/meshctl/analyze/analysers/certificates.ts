@@ -97,6 +97,21 @@ export function currentRoots(state: MeshState): readonly X509Certificate[] | und
   return found.length === 0 ? undefined : found;
 }
 
+/**
+ * The roots that workloads trust now: those of the authority, and what else it has published where it is itself, such as roots that
+ * it was given as files. Undefined while none is known.
+ */
+export function trustedRoots(state: MeshState): readonly X509Certificate[] | undefined {
+  const published = state.objects.configMap
+    .filter(({ metadata }) => metadata.name === ROOT_CONFIG_MAP.name && metadata.namespace === state.rootNamespace)
+    .flatMap((map) => {
+      const parsed = parseCertificates(dataOf(map)[ROOT_CONFIG_MAP.key] ?? '');
+      return parsed.ok ? parsed.value : [];
+    });
+  const roots = [...(currentRoots(state) ?? []), ...published];
+  return roots.length === 0 ? undefined : roots;
+}
+
 export function problemsText(parsed: Extract<Parsed<unknown>, { ok: false }>): string {
   return parsed.problems.map(formatProblem).join('; ');
 }

@@ -1,11 +1,11 @@
 import { checkChain, spiffeIdOf } from '../../../io/x509/chain.ts';
 import { type Finding, subjectOf } from '../finding.ts';
 import type { MeshState } from '../mesh-state.ts';
-import { CHAIN_ENTRY, currentRoots, heldCertificates } from './certificates.ts';
+import { CHAIN_ENTRY, heldCertificates, trustedRoots } from './certificates.ts';
 
 /** MESH504, MESH507: workloads' certificates that the mesh of today does not trust. */
 export function workloadCertificates(state: MeshState): readonly Finding[] {
-  const roots = currentRoots(state);
+  const roots = trustedRoots(state);
   const { trustDomain } = state.snapshot.mesh;
   return heldCertificates(state).flatMap(({ object, path, use, certificates }): readonly Finding[] => {
     if (use !== 'workload' || !certificates.ok) return [];
