@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { loadKeys, publicKeySet } from '../../src/lab/images/signing-keys.ts';
 import { LabUnderTest, MANIFESTS } from '../harness/lab-under-test.ts';
 
 const LIMIT_MS = 240_000;
@@ -248,6 +250,31 @@ describe('policy and telemetry by mixs, on real proxies', function () {
     while (!(await told('"who":"foo","received":6')));
     expect((await lab.meshctl('delete', 'rule', 'closed', '-n', 'mesh-system')).code).to.equal(0);
     while ((await echo('sleep.legacy')) !== 'hello\n');
+  });
+
+  it('knows the end user by a token that the proxy has verified', async () => {
+    const keys = join(lab.dir, 'keys.json');
+    const mint = ['image', 'jwks', 'mint', '--keys', keys, '--issuer', 'https://issuer.example', '--subject', 'alice'];
+    const token = (await lab.mesh('lab', ...mint)).stdout.trim();
+    const jwks = JSON.stringify(publicKeySet(await loadKeys(keys)));
+    const spec = {
+      targets: [{ name: 'httpbin' }],
+      origins: [{ jwt: { issuer: 'https://issuer.example', jwks } }],
+      principalBinding: 'USE_ORIGIN',
+    };
+    const metadata = { name: 'httpbin', namespace: 'foo' };
+    await apply('policy.yaml', JSON.stringify({ apiVersion: 'authentication.mesh.io/v1alpha1', kind: 'Policy', metadata, spec }));
+    await apply(
+      'user.yaml',
+      object('rule', 'user', {
+        match: 'request.auth.principal == "https://issuer.example/alice"',
+        requestHeaderOperations: [{ name: 'x-end-user', values: ['request.auth.claims["sub"]'] }],
+      }),
+    );
+    await lab.eventually('401 0', CLIENT, `${URL}/ip`);
+    while (!(await body('-H', `authorization: Bearer ${token}`)).includes('"X-End-User": "alice"'));
+    expect((await lab.meshctl('delete', 'policy', 'httpbin', '-n', 'foo')).code).to.equal(0);
+    await lab.eventually('200 0', CLIENT, `${URL}/ip`);
   });
 
   it('refuses everything while mixs is away, unless the mesh says that everything shall pass', async () => {

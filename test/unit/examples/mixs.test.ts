@@ -21,6 +21,6 @@ describe('examples/mixs', () => {
 
   it('has a mesh configuration that is taken', () => {
     const [map] = objectsOf('mesh.yaml');
-    expect(map && validateObject(map, namesFor('mesh.io').authentication)).to.deep.equal([]);
+    expect(map && validateObject(map, namesFor('mesh.io'))).to.deep.equal([]);
   });
 });
