@@ -37,8 +37,8 @@ export class WorkerPool {
 
   /** @throws MeshError `resource_exhausted` when too many wait already; rejects with `cancelled` when the signal is aborted meanwhile */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    if (!this.hasRoom) await this.#turn(signal);
-    this.#running++;
+    if (this.hasRoom) this.#running++;
+    else await this.#turn(signal);
     try {
       return await work();
     } finally {
@@ -46,12 +46,15 @@ export class WorkerPool {
     }
   }
 
+  /** The next that waits takes the place over, so that nobody who comes in between finds it free too. */
   #leave(): void {
-    this.#running--;
-    this.#waiting.shift()?.();
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else next();
   }
 
   #turn(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw new MeshError('cancelled', 'the request ended before it was worked on');
     if (this.#waiting.length >= this.#size * QUEUE_FACTOR) {
       throw new MeshError('resource_exhausted', `${this.#running} are worked on and ${this.#waiting.length} wait already`);
     }

@@ -32,11 +32,17 @@ export class RollingWindow {
     return ((slot % this.#taken.length) + this.#taken.length) % this.#taken.length;
   }
 
-  /** Forgets the slots that have gone out of the window. A clock that is set back leaves everything as it is. */
+  /**
+   * Forgets the slots that have gone out of the window. When the clock is set back, what was taken counts as taken now: it is there again
+   * one window later, and not only when the clock is where it was.
+   */
   #advance(ms: number): void {
     const now = Math.floor(ms / this.#slotMs);
-    if (now <= this.#slot) return;
-    if (now - this.#slot > SLOTS) {
+    if (now === this.#slot) return;
+    if (now < this.#slot) {
+      this.#taken.fill(0);
+      this.#taken[this.#indexOf(now)] = this.#sum;
+    } else if (now - this.#slot > SLOTS) {
       this.#taken.fill(0);
       this.#sum = 0;
     } else {

@@ -56,6 +56,10 @@ async function check(request: CheckRequest, { signal }: CallContext, options: Mi
   if (Object.keys(request.quotas).length > MAX_QUOTAS) {
     throw new MeshError('invalid', `quotas: a request asks for at most ${MAX_QUOTAS}`);
   }
+  for (const [name, { amount }] of Object.entries(request.quotas)) {
+    // What is taken back would be there for the caller once more.
+    if (amount < 0) throw new MeshError('invalid', `quotas[${JSON.stringify(name)}].amount: ${amount} is below 0`);
+  }
   const { dispatcher, vocabulary } = options.inForce();
   const values = new Map<string, Value>();
   const { globalWordCount } = request;

@@ -1,3 +1,4 @@
+import type { Duration } from '../../lib/duration.ts';
 import { isNamed } from '../../rules/adapter/quota-limits.ts';
 import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { AttributeBag } from '../../rules/attribute/bag.ts';
@@ -22,6 +23,8 @@ export interface DispatchOptions {
   readonly elapsed: () => number;
   /** Calls handlers one after the other. */
   readonly singleThreaded: boolean;
+  /** After which a handler that has not answered has failed; HANDLER_LIMIT, unless this says otherwise. */
+  readonly handlerLimit?: Duration;
 }
 
 const OK: Status = { code: RPC_CODES.OK, message: '' };
@@ -194,8 +197,8 @@ class ConfiguredDispatcher implements Dispatcher {
   }
 
   #callOptions({ id, adapter }: ConfiguredHandler, template: string, signal: AbortSignal): CallOptions {
-    const { meter, pool, elapsed } = this.#options;
-    return { handler: id, adapter, template, meter, pool, elapsed, signal };
+    const { meter, pool, elapsed, handlerLimit: limit } = this.#options;
+    return { handler: id, adapter, template, meter, pool, elapsed, signal, ...(limit === undefined ? {} : { limit }) };
   }
 
   /** All at once, or one after the other; without waiting where no handler has to be waited for. */

@@ -1,4 +1,4 @@
-import { seconds } from '../../lib/duration.ts';
+import { type Duration, formatDuration, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { HandlerCall, Status } from '../adapter/adapter.ts';
@@ -24,6 +24,8 @@ export interface CallOptions {
   /** Milliseconds of a clock that never jumps. */
   readonly elapsed: () => number;
   readonly signal: AbortSignal;
+  /** HANDLER_LIMIT, unless this says otherwise. */
+  readonly limit?: Duration;
 }
 
 /**
@@ -55,7 +57,7 @@ function attempt<T>(
   onFailure: (status: Status) => T,
   options: CallOptions,
 ): T | Promise<T> {
-  const { handler, adapter, template, meter, elapsed, signal } = options;
+  const { handler, adapter, template, meter, elapsed, signal, limit = HANDLER_LIMIT } = options;
   const begin = elapsed();
   const ended = (outcome: 'ok' | 'failed' | 'timed out'): void =>
     meter.called(handler, adapter, template, outcome, elapsed() - begin);
@@ -73,7 +75,7 @@ function attempt<T>(
     ended('ok');
     return answer;
   }
-  return bounded(answer, signal, (reason) => {
+  return bounded(answer, limit, signal, (reason) => {
     ended('timed out');
     return onFailure({ code: RPC_CODES.DEADLINE_EXCEEDED, message: reason });
   }).then(({ value, late }) => {
@@ -85,6 +87,7 @@ function attempt<T>(
 /** The answer, or what `onLate` makes of its being late: after the limit, or when the request is over. */
 function bounded<T>(
   answer: Promise<T>,
+  limit: Duration,
   signal: AbortSignal,
   onLate: (reason: string) => T,
 ): Promise<{ readonly value: T; readonly late: boolean }> {
@@ -93,7 +96,7 @@ function bounded<T>(
       done();
       resolve({ value: onLate(reason), late: true });
     };
-    const timer = setTimeout(() => late(`no answer in ${HANDLER_LIMIT / 1000} s`), HANDLER_LIMIT);
+    const timer = setTimeout(() => late(`no answer in ${formatDuration(limit)}`), limit);
     const aborted = (): void => late('the request ended before the answer');
     signal.addEventListener('abort', aborted, { once: true });
     const done = (): void => {

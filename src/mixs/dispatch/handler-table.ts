@@ -19,6 +19,7 @@ export interface HandlerTableOptions {
 /** The handlers that are open. One whose configuration did not change stays open, with what it has counted and cached. */
 export class HandlerTable {
   readonly #options: HandlerTableOptions;
+  readonly #closing = new Set<Promise<void>>();
   #open = new Map<string, Open>();
 
   constructor(options: HandlerTableOptions) {
@@ -37,15 +38,21 @@ export class HandlerTable {
       this.#open.set(handler.key, open);
       byId.set(handler.id, open.handler);
     }
-    for (const { close } of before.values()) void this.#options.sleep(this.#options.graceMs).then(close);
+    for (const { close } of before.values()) this.#closeLater(close);
     return byId;
   }
 
-  /** Flushes and closes all. */
+  #closeLater(close: () => Promise<void>): void {
+    const closing = this.#options.sleep(this.#options.graceMs).then(close);
+    this.#closing.add(closing);
+    void closing.then(() => this.#closing.delete(closing));
+  }
+
+  /** Flushes and closes all, those too that were replaced and are not closed yet. */
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open = new Map();
-    await Promise.all(open.map(({ close }) => close()));
+    await Promise.all([...open.map(({ close }) => close()), ...this.#closing]);
   }
 
   #tryOpen(configured: ConfiguredHandler): Open | undefined {
