@@ -309,6 +309,7 @@ describe('mixs, as Envoy speaks to it', () => {
       await logged('/behind');
       const metrics = await (await fetch(`http://127.0.0.1:${monitoringPort}/metrics`)).text();
       expect(metrics).to.include('mixs_api_requests_total{method="StreamAccessLogs",status="malformed"} 1');
+      expect(metrics).to.match(/mixs_api_requests_total\{method="StreamAccessLogs",status="received"\} [3-9]/);
     });
   });
 

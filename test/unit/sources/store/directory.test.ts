@@ -22,6 +22,7 @@ import { formatProblem, type Problem } from '../../../../src/lib/errors.ts';
 import { namesFor } from '../../../../src/lib/names.ts';
 import type { KubeObject } from '../../../../src/model/object.ts';
 import { validateObject } from '../../../../src/model/parse/validate.ts';
+import { allKinds } from '../../../../src/rules/config/kinds.ts';
 import { DirectoryStore } from '../../../../src/sources/store/directory.ts';
 import { codeOf, kinds, service, WatchRecorder } from '../../../contract/object-store.ts';
 
@@ -234,6 +235,22 @@ describe('directory store', () => {
       const store = open();
       expect((await store.get(ref('a'))).spec).to.deep.equal({ ports: [{ port: 1 }] });
       expect(problemsOf(store)).to.deep.equal(['b.yaml:1: Service foo/a is already defined in a.yaml:2, which is in force']);
+    });
+
+    it('leaves the configuration of mixs to those who read it, and tells them what kinds there are', async () => {
+      await file(
+        'a.yaml',
+        `${yaml('a')}---\napiVersion: config.mesh.io/v1alpha2\nkind: rul\nmetadata: {name: x, namespace: foo}\n`,
+      );
+      const store = open();
+      expect(await namesOf(store)).to.deep.equal(['foo/a']);
+      expect(problemsOf(store)).to.deep.equal([]);
+      const reader = new DirectoryStore({ root, kinds: allKinds(namesFor('mesh.io')), now: () => new Date(), newUid: () => 'u' });
+      expect(await namesOf(reader)).to.deep.equal(['foo/a']);
+      expect(problemsOf(reader)).to.deep.equal([
+        'a.yaml:6: kind: unknown kind "rul" of config.mesh.io/v1alpha2; did you mean "rule"?',
+      ]);
+      await reader.close();
     });
 
     it('reports kinds it does not know without distrusting the file', async () => {
