@@ -248,7 +248,7 @@ describe('directory store', () => {
       const reader = new DirectoryStore({ root, kinds: allKinds(namesFor('mesh.io')), now: () => new Date(), newUid: () => 'u' });
       expect(await namesOf(reader)).to.deep.equal(['foo/a']);
       expect(problemsOf(reader)).to.deep.equal([
-        'a.yaml:6: kind: unknown kind "rul" of config.mesh.io/v1alpha2; did you mean "rule"?',
+        'a.yaml:7: kind: unknown kind "rul" of config.mesh.io/v1alpha2; did you mean "rule"?',
       ]);
       await reader.close();
     });
