@@ -7,10 +7,12 @@ import { ensureClusterForTests } from './cluster/ensure.ts';
 import { envoyStep } from './envoy.ts';
 import { goldenSpecs, UPDATE_VARIABLE } from './golden-specs.ts';
 import { ensureGrpcGoClient } from './grpc-go.ts';
+import { ensureOtlpReceiver } from './otlp-receiver.ts';
 import { protoStep } from './proto.ts';
 import { schemasStep } from './schemas.ts';
 import { runStep } from './step.ts';
 import { ensureSystemPackages } from './system.ts';
+import { ensureZipkinForTests } from './zipkin.ts';
 
 const BIOME = 'node_modules/@biomejs/cli-linux-x64/biome';
 const MESH = 'bin/mesh';
@@ -41,6 +43,11 @@ async function setUp(): Promise<void> {
   await runStep(envoyStep(process.env));
 }
 
+async function ensureSpanReceivers(): Promise<void> {
+  ensureZipkinForTests(process.env);
+  await ensureOtlpReceiver(process.env);
+}
+
 async function inOrder(commands: readonly (readonly [string, readonly string[]])[]): Promise<number> {
   for (const [program, args] of commands) {
     const code = await run(program, args);
@@ -62,6 +69,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await setUp();
     await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
+    await ensureSpanReceivers();
     return 0;
   },
   build: async () => {
@@ -80,6 +88,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await setUp();
     await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
+    await ensureSpanReceivers();
     const checked = await inOrder(CHECKS);
     if (checked !== 0) return checked;
     return mocha(['--reporter', 'setup/mocha-reporter.cjs', ...args]);

@@ -147,6 +147,7 @@ function startRules(
         stdout,
         stderr,
         scraped,
+        lost: (records, reason) => metrics.lost(handler.id, reason, records),
       }),
     onChange: ({ rules, handlers, instances, problems }) =>
       metrics.configured({ rules: rules.size, handlers: handlers.size, instances: instances.size, problems: problems.length }),

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { LossReason } from './adapter/adapter.ts';
 import type { DispatchMeter } from './dispatch/handler-call.ts';
 
 /** Seconds. */
@@ -10,6 +11,8 @@ export interface MixsMetrics extends DispatchMeter {
   /** One request of the API, by its method (`Check`, `Report`, ...) and the name of its gRPC status. */
   requested(method: string, status: string, milliseconds: number): void;
   unknownAttribute(): void;
+  /** Reports that a handler's back end does not get. */
+  lost(handler: string, reason: LossReason, records: number): void;
   configured(state: {
     readonly rules: number;
     readonly handlers: number;
@@ -63,6 +66,12 @@ export function createMixsMetrics(
     help: 'attributes of requests that no vocabulary has',
     registers,
   });
+  const lost = new Counter({
+    name: 'mixs_adapter_reports_lost_total',
+    help: 'reports that got to no back end',
+    labelNames: ['handler', 'reason'],
+    registers,
+  });
   const configuration = new Gauge({
     name: 'mixs_config_objects',
     help: 'what is in force, and problems',
@@ -92,6 +101,7 @@ export function createMixsMetrics(
     },
     skipped: (instance) => skipped.inc({ instance }),
     unknownAttribute: () => unknown.inc(),
+    lost: (handler, reason, records) => lost.inc({ handler, reason }, records),
     configured: (parts) => {
       for (const [part, count] of Object.entries(parts)) configuration.set({ part }, count);
     },

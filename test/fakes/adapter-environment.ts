@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { Registry } from 'prom-client';
-import type { AdapterEnvironment } from '../../src/mixs/adapter/adapter.ts';
+import type { AdapterEnvironment, LossReason } from '../../src/mixs/adapter/adapter.ts';
 import { ScrapedRegistries } from '../../src/mixs/adapter/scraped-registries.ts';
 import { MemoryLogger } from './memory-logger.ts';
 
@@ -8,6 +8,8 @@ export interface TestEnvironment extends AdapterEnvironment {
   readonly logger: MemoryLogger;
   /** What was written to standard output. */
   written(): string;
+  /** How many reports were lost, by reason. */
+  readonly losses: ReadonlyMap<LossReason, number>;
   /** Ends what the handler follows. */
   end(): void;
 }
@@ -15,6 +17,7 @@ export interface TestEnvironment extends AdapterEnvironment {
 export function adapterEnvironment(now: () => Date = () => new Date(1_527_854_400_000)): TestEnvironment {
   const stop = new AbortController();
   const stdout = new PassThrough();
+  const losses = new Map<LossReason, number>();
   let text = '';
   stdout.on('data', (chunk) => {
     text += String(chunk);
@@ -28,6 +31,8 @@ export function adapterEnvironment(now: () => Date = () => new Date(1_527_854_40
     stdout,
     stderr: stdout,
     scraped: new ScrapedRegistries(new Registry()),
+    losses,
+    lost: (records, reason) => losses.set(reason, (losses.get(reason) ?? 0) + records),
     written: () => text,
     end: () => stop.abort(),
   };

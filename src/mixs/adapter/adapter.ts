@@ -29,7 +29,12 @@ export interface AdapterEnvironment {
   readonly stderr: Writable;
   /** Where the prometheus adapter puts what is scraped on the monitoring port. */
   readonly scraped: ScrapedRegistries;
+  /** Counts what was reported and gets to no back end. */
+  readonly lost: (records: number, reason: LossReason) => void;
 }
+
+/** Too many waited, the back end took none of them or not these, the server ended, or they were none that could be sent. */
+export type LossReason = 'queue full' | 'refused' | 'shutdown' | 'malformed';
 
 /** A running handler. Methods are there for the templates its adapter names. Whatever they throw or take too long for is the dispatcher's to bound. */
 export interface Handler {

@@ -2,16 +2,20 @@ import { MeshError } from '../../lib/errors.ts';
 import type { DenierParams } from '../../rules/adapter/denier.ts';
 import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
+import type { OpenTelemetryParams } from '../../rules/adapter/opentelemetry.ts';
 import type { PrometheusParams } from '../../rules/adapter/prometheus.ts';
 import type { StdioParams } from '../../rules/adapter/stdio.ts';
+import type { ZipkinParams } from '../../rules/adapter/zipkin.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
 import type { AdapterEnvironment, Handler } from './adapter.ts';
 import { openDenier } from './denier.ts';
 import { openListChecker } from './listchecker.ts';
 import { openMemquota } from './memquota.ts';
 import { openNoop } from './noop.ts';
+import { openOpenTelemetry } from './opentelemetry.ts';
 import { openPrometheus } from './prometheus.ts';
 import { openStdio } from './stdio.ts';
+import { openZipkin } from './zipkin.ts';
 
 /** Opens a handler whose parameters are still untyped; they are those that the adapter's own spec has read. */
 type Opener = (params: unknown, environment: AdapterEnvironment) => Handler;
@@ -27,8 +31,10 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
   listchecker: opener<ListCheckerParams>(openListChecker),
   memquota: opener<MemquotaParams>(openMemquota),
   noop: openNoop,
+  opentelemetry: opener<OpenTelemetryParams>(openOpenTelemetry),
   prometheus: opener<PrometheusParams>(openPrometheus),
   stdio: opener<StdioParams>(openStdio),
+  zipkin: opener<ZipkinParams>(openZipkin),
 };
 
 /** @throws MeshError when the handler cannot be opened */

@@ -3,10 +3,15 @@ import { denier } from './denier.ts';
 import { listchecker } from './listchecker.ts';
 import { memquota } from './memquota.ts';
 import { noop } from './noop.ts';
+import { opentelemetry } from './opentelemetry.ts';
 import { prometheus } from './prometheus.ts';
 import { stdio } from './stdio.ts';
+import { zipkin } from './zipkin.ts';
 
 /** Every adapter, by the name that is also the kind of its handlers. */
 export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
-  [denier, listchecker, memquota, noop, prometheus, stdio].map((adapter) => [adapter.name, adapter]),
+  [denier, listchecker, memquota, noop, opentelemetry, prometheus, stdio, zipkin].map((adapter) => [
+    adapter.name,
+    adapter,
+  ]),
 );
