@@ -1,6 +1,7 @@
 /** The set-up, step by step, and what comes after it. Every step is skipped when it is up to date. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { ensureBackendsForTests } from './backends/ensure.ts';
 import { bundleStep } from './bundle.ts';
 import { clusterDown, clusterUp } from './cluster/commands.ts';
 import { ensureClusterForTests } from './cluster/ensure.ts';
@@ -69,6 +70,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await setUp();
     await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
+    await ensureBackendsForTests(process.env);
     await ensureSpanReceivers();
     return 0;
   },
@@ -88,6 +90,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await setUp();
     await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
+    await ensureBackendsForTests(process.env);
     await ensureSpanReceivers();
     const checked = await inOrder(CHECKS);
     if (checked !== 0) return checked;

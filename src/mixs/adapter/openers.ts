@@ -4,6 +4,7 @@ import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
 import type { OpenTelemetryParams } from '../../rules/adapter/opentelemetry.ts';
 import type { PrometheusParams } from '../../rules/adapter/prometheus.ts';
+import type { RedisquotaParams } from '../../rules/adapter/redisquota.ts';
 import type { StdioParams } from '../../rules/adapter/stdio.ts';
 import type { ZipkinParams } from '../../rules/adapter/zipkin.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
@@ -14,6 +15,7 @@ import { openMemquota } from './memquota.ts';
 import { openNoop } from './noop.ts';
 import { openOpenTelemetry } from './opentelemetry.ts';
 import { openPrometheus } from './prometheus.ts';
+import { openRedisquota } from './redisquota.ts';
 import { openStdio } from './stdio.ts';
 import { openZipkin } from './zipkin.ts';
 
@@ -33,6 +35,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
   noop: openNoop,
   opentelemetry: opener<OpenTelemetryParams>(openOpenTelemetry),
   prometheus: opener<PrometheusParams>(openPrometheus),
+  redisquota: opener<RedisquotaParams>(openRedisquota),
   stdio: opener<StdioParams>(openStdio),
   zipkin: opener<ZipkinParams>(openZipkin),
 };

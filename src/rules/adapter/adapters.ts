@@ -5,12 +5,13 @@ import { memquota } from './memquota.ts';
 import { noop } from './noop.ts';
 import { opentelemetry } from './opentelemetry.ts';
 import { prometheus } from './prometheus.ts';
+import { redisquota } from './redisquota.ts';
 import { stdio } from './stdio.ts';
 import { zipkin } from './zipkin.ts';
 
 /** Every adapter, by the name that is also the kind of its handlers. */
 export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
-  [denier, listchecker, memquota, noop, opentelemetry, prometheus, stdio, zipkin].map((adapter) => [
+  [denier, listchecker, memquota, noop, opentelemetry, prometheus, redisquota, stdio, zipkin].map((adapter) => [
     adapter.name,
     adapter,
   ]),

@@ -1,6 +1,6 @@
 import { type Duration, seconds } from '../../lib/duration.ts';
 import { defineAdapter, SCHEMA } from './define.ts';
-import { LIMIT_FIELDS, LIMITS_SCHEMA, type QuotaLimit, readLimit } from './quota-limits.ts';
+import { LIMIT_FIELDS, limitsSchema, type QuotaLimit, readLimit } from './quota-limits.ts';
 
 export interface MemquotaParams {
   readonly limits: readonly QuotaLimit[];
@@ -14,7 +14,7 @@ export const memquota = defineAdapter<MemquotaParams>({
   description: 'Counts quotas in the memory of this one process, over a rolling window',
   templates: ['quota'],
   schema: SCHEMA.object({
-    quotas: LIMITS_SCHEMA,
+    quotas: limitsSchema(),
     minDeduplicationDuration: {
       ...SCHEMA.duration,
       description: 'how long calls that are tried again are recognised; default 1s',

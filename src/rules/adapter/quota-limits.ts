@@ -21,22 +21,22 @@ export interface LimitOverride {
 
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
-export const LIMITS_SCHEMA = SCHEMA.list(
-  SCHEMA.object(
-    {
-      name: { ...SCHEMA.text, description: 'a quota instance: name, name.quota or name.quota.namespace' },
-      maxAmount: SCHEMA.count,
-      validDuration: { ...SCHEMA.duration, description: 'after which what was taken is there again; default 1s' },
-      overrides: SCHEMA.list(
-        SCHEMA.object({ dimensions: SCHEMA.map(SCHEMA.text), maxAmount: SCHEMA.count, validDuration: SCHEMA.duration }, [
-          'dimensions',
-          'maxAmount',
-        ]),
-      ),
-    },
-    ['name', 'maxAmount'],
+const LIMIT_PROPERTIES = {
+  name: { ...SCHEMA.text, description: 'a quota instance: name, name.quota or name.quota.namespace' },
+  maxAmount: SCHEMA.count,
+  validDuration: { ...SCHEMA.duration, description: 'after which what was taken is there again; default 1s' },
+  overrides: SCHEMA.list(
+    SCHEMA.object({ dimensions: SCHEMA.map(SCHEMA.text), maxAmount: SCHEMA.count, validDuration: SCHEMA.duration }, [
+      'dimensions',
+      'maxAmount',
+    ]),
   ),
-);
+};
+
+/** The schema of `quotas`, with what an adapter adds to a limit. */
+export function limitsSchema(own: Readonly<Record<string, object>> = {}): object {
+  return SCHEMA.list(SCHEMA.object({ ...LIMIT_PROPERTIES, ...own }, ['name', 'maxAmount']));
+}
 
 /** The fields of a limit that an adapter may add its own to. */
 export const LIMIT_FIELDS = ['name', 'maxAmount', 'validDuration', 'overrides'];
