@@ -22,6 +22,8 @@ export interface InjectionContext {
   readonly overlay: (variables: JsonObject) => SidecarOverlay;
   /** Hash of the template. */
   readonly version: string;
+  /** Whether the cluster is known to run native sidecars, as far as is known now. */
+  readonly nativeSidecars: () => boolean;
 }
 
 export type InjectionResult =
@@ -37,10 +39,12 @@ export function injectionContext(parts: {
   readonly config: InjectionConfig;
   readonly mesh: MeshConfig;
   readonly hash: (text: string) => string;
+  /** Default: it is not known. */
+  readonly nativeSidecars?: () => boolean;
 }): InjectionContext {
-  const { names, config, mesh, hash } = parts;
+  const { names, config, mesh, hash, nativeSidecars = () => false } = parts;
   const overlay = overlaysOf(compileTemplate(config.template), { mesh, names: { domain: names.domain } });
-  return { names, config, overlay, version: hash(config.template) };
+  return { names, config, overlay, version: hash(config.template), nativeSidecars };
 }
 
 /**
@@ -92,17 +96,23 @@ function checkedSettings(pod: PodManifest, context: InjectionContext, title: str
       problems.push({ path: `container ${container.name}`, message });
     }
   }
-  if (problems.length === 0) return { ...settings, nativeSidecar: nativeSidecarFor(pod, settings) };
+  if (problems.length === 0) return { ...settings, nativeSidecar: nativeSidecarFor(pod, settings, context) };
   throw new MeshError('invalid', `${title}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`);
 }
 
 /**
  * A pod with a native sidecar shows that the cluster has them. The proxy must be one too, and first, for that one to have it: for its
- * connections, and for the probes that the proxy answers in its place.
+ * connections, and for the probes that the proxy answers in its place. A pod that is to end, such as that of a Job, would not with an
+ * ordinary proxy beside it.
  */
-function nativeSidecarFor(pod: PodManifest, { nativeSidecar }: Settings): string {
+function nativeSidecarFor(pod: PodManifest, { nativeSidecar }: Settings, { nativeSidecars }: InjectionContext): string {
   if (nativeSidecar !== 'auto') return nativeSidecar;
-  return String((pod.spec.initContainers ?? []).some(isNativeSidecar));
+  const hasOwn = (pod.spec.initContainers ?? []).some(isNativeSidecar);
+  return String(hasOwn || (endsByItself(pod.spec) && nativeSidecars()));
+}
+
+function endsByItself({ restartPolicy }: PodSpec): boolean {
+  return restartPolicy === 'Never' || restartPolicy === 'OnFailure';
 }
 
 function securityFieldOf(owner: PodSpec | NamedItem, field: 'runAsUser' | 'runAsGroup'): unknown {

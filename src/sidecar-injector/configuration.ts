@@ -13,6 +13,7 @@ export interface ConfigurationOptions {
   readonly injectConfigFile: string;
   readonly meshConfigFile: string;
   readonly names: Names;
+  readonly nativeSidecars: () => boolean;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -22,7 +23,7 @@ export interface ConfigurationOptions {
  * `invalid`; one that turns bad later is logged, and the last good one stays in force.
  */
 export async function followConfiguration(options: ConfigurationOptions): Promise<() => InjectionContext> {
-  const { injectConfigFile, meshConfigFile, names, logger, signal } = options;
+  const { injectConfigFile, meshConfigFile, names, nativeSidecars, logger, signal } = options;
   let context: InjectionContext | undefined;
   const onChange = (file: string) => () => {
     context = undefined;
@@ -47,7 +48,7 @@ export async function followConfiguration(options: ConfigurationOptions): Promis
     }),
   ]);
   return () => {
-    context ??= injectionContext({ names, config: config.value(), mesh: mesh.value(), hash });
+    context ??= injectionContext({ names, config: config.value(), mesh: mesh.value(), hash, nativeSidecars });
     return context;
   };
 }

@@ -1,5 +1,6 @@
 /** sidecar-injector: the webhook that adds the sidecar to new pods. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Invocation } from '../flags/table.ts';
 import { MAX_REVIEW_BYTES } from '../io/admission/handler.ts';
 import type { Host } from '../io/host.ts';
@@ -18,6 +19,7 @@ import { followKeyPair, followRoots } from './certificates.ts';
 import { type InjectorConfig, resolveConfig } from './config.ts';
 import { followConfiguration } from './configuration.ts';
 import type { InjectorFlags } from './flags.ts';
+import { followNativeSidecars } from './native-sidecars.ts';
 import { checkWebhook } from './self-check.ts';
 import { injectHandler } from './webhook.ts';
 
@@ -64,7 +66,13 @@ function open(config: InjectorConfig, host: Host, logger: Logger): OpenedStore {
 
 async function serve(config: InjectorConfig, store: OpenedStore, host: Host, logger: Logger, signal: AbortSignal): Promise<void> {
   const following = { logger, signal };
-  const context = await followConfiguration({ ...config, names: host.names, ...following });
+  const nativeSidecars = await followNativeSidecars({
+    client: store.client,
+    sleep: (time, until) => sleep(time, undefined, { signal: until, ref: false }),
+    random: Math.random,
+    ...following,
+  });
+  const context = await followConfiguration({ ...config, names: host.names, nativeSidecars, ...following });
   const roots = await followRoots(config.webhook.caFile, { ...following, onChange: () => bundle.use(roots()) });
   const keyPair = await followKeyPair(config.certificate, { ...following, onChange: () => listener.use(keyPair()) });
 

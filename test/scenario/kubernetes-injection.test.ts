@@ -14,7 +14,10 @@ const PLAIN = { metadata: {}, spec: { containers: [{ name: 'app', image: 'app' }
 
 interface Pod extends JsonObject {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> } & JsonObject;
-  readonly spec: { readonly containers: readonly { readonly name: string }[] } & JsonObject;
+  readonly spec: {
+    readonly containers: readonly { readonly name: string }[];
+    readonly initContainers?: readonly { readonly name: string }[];
+  } & JsonObject;
 }
 
 describe('injection by a real API server', function () {
@@ -96,6 +99,12 @@ describe('injection by a real API server', function () {
       const twice = await created({ metadata: { annotations: metadata.annotations, labels: metadata['labels'] }, spec });
       expect(lasting(twice)).to.deep.equal(lasting(once));
     }
+  });
+
+  it('lets pods that end have the proxy as a native sidecar, as this API server has them', async () => {
+    const { spec } = await created({ metadata: {}, spec: { ...PLAIN.spec, restartPolicy: 'Never' } });
+    expect(spec.containers.map(({ name }) => name)).to.deep.equal(['app']);
+    expect(spec.initContainers?.map(({ name }) => name)).to.deep.equal(['mesh-init', 'mesh-proxy']);
   });
 
   it('replaces what an earlier template added, its own defaults included', async () => {

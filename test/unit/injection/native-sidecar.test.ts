@@ -60,6 +60,19 @@ describe('a proxy as native sidecar', () => {
     expect(names(inject(withoutOwn, fakeInjection()).pod.spec.containers)).to.deep.equal(['mesh-proxy', 'app']);
   });
 
+  it('is what pods that end get unasked in a cluster that is known to have them, and no others', () => {
+    let known = false;
+    const context = { ...fakeInjection(), nativeSidecars: () => known };
+    const ordinary = (restartPolicy?: string): boolean => {
+      const { metadata } = pod();
+      const { spec } = inject({ metadata, spec: { restartPolicy, containers: [{ name: 'app', image: 'app' }] } }, context).pod;
+      return names(spec.containers).includes('mesh-proxy');
+    };
+    expect([ordinary('Never'), ordinary('OnFailure'), ordinary('Always'), ordinary()]).to.deep.equal([true, true, true, true]);
+    known = true;
+    expect([ordinary('Never'), ordinary('OnFailure'), ordinary('Always'), ordinary()]).to.deep.equal([false, false, true, true]);
+  });
+
   it('answers probes for native sidecars of the pod’s own, which an ordinary proxy could not do in time', () => {
     const probeOf = ({ spec }: PodManifest) => spec.initContainers?.find(({ name }) => name === 'logs')?.['livenessProbe'];
     const native = inject(pod()).pod;
