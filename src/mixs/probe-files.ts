@@ -16,10 +16,31 @@ const CHECK_INTERVAL = seconds(10);
 const CHECK_DEADLINE = seconds(5);
 
 /**
+ * Told before anything listens.
+ *
+ * @throws MeshError `usage` for a path without an interval, or an interval without a path
+ */
+export function checkProbeFiles(options: ProbeFileOptions): void {
+  for (const { name, path, interval } of probeFiles(options)) {
+    if ((path === '') !== (interval === 0)) {
+      throw new MeshError('usage', `--${name}ProbePath and --${name}ProbeInterval belong together: give both`);
+    }
+    if (interval < 0) throw new MeshError('usage', `--${name}ProbeInterval: must not be below 0s`);
+  }
+}
+
+function probeFiles(options: ProbeFileOptions) {
+  return [
+    { name: 'liveness', path: options.livenessProbePath, interval: options.livenessProbeInterval },
+    { name: 'readiness', path: options.readinessProbePath, interval: options.readinessProbeInterval },
+  ];
+}
+
+/**
  * The files that say that the server answers its own port: both begin once it serves, and are fresh as long as it does. One without path
  * is not kept.
  *
- * @throws MeshError `usage` for a path without an interval, or an interval without a path
+ * @throws as checkProbeFiles
  */
 export function keepProbeFiles(
   options: ProbeFileOptions,
@@ -27,16 +48,10 @@ export function keepProbeFiles(
   logger: Logger,
   signal: AbortSignal,
 ): readonly Promise<void>[] {
+  checkProbeFiles(options);
   const check = (): Promise<void> => checkHealth(port, signal);
-  const files = [
-    { name: 'liveness', path: options.livenessProbePath, interval: options.livenessProbeInterval },
-    { name: 'readiness', path: options.readinessProbePath, interval: options.readinessProbeInterval },
-  ];
-  return files.flatMap(({ name, path, interval }) => {
-    if (path === '' && interval === 0) return [];
-    if (path === '' || interval === 0) {
-      throw new MeshError('usage', `--${name}ProbePath and --${name}ProbeInterval belong together: give both`);
-    }
+  return probeFiles(options).flatMap(({ path, interval }) => {
+    if (path === '') return [];
     return [keepLivenessFile({ path, interval, checkInterval: CHECK_INTERVAL, title: 'the mixs server', check, logger, signal })];
   });
 }
