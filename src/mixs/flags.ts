@@ -1,6 +1,8 @@
 import { loggingFlagsFor } from '../flags/logging.ts';
 import { flagTable } from '../flags/table.ts';
 import { milliseconds } from '../lib/duration.ts';
+import type { Parsed } from '../lib/errors.ts';
+import { urlProblem } from '../rules/adapter/back-end-url.ts';
 
 /** The scopes that mixs logs under. */
 export const MIXS_SCOPES = ['default', 'attributes', 'adapters'] as const;
@@ -11,6 +13,11 @@ export const CRD_PARTS = ['all', 'adapter', 'instance'] as const;
 const MEBIBYTE = 1_048_576;
 const GIBIBYTE = 1_073_741_824;
 const MAX_POOL = 1_000_000;
+
+function checkUrl(text: string): Parsed<string> {
+  const message = text === '' ? undefined : urlProblem(text);
+  return message === undefined ? { ok: true, value: text } : { ok: false, problems: [{ path: '', message }] };
+}
 
 /** The flags of `mixs server`. */
 export const serverFlags = flagTable({
@@ -61,6 +68,20 @@ export const serverFlags = flagTable({
   readinessProbeInterval: { type: 'duration', default: milliseconds(0), summary: 'interval of updating the readiness file' },
   readinessProbePath: { type: 'string', default: '', summary: 'readiness file path' },
   singleThreaded: { type: 'bool', default: false, summary: 'execute each request in a single routine, for debugging' },
+  trace_collectorA_url: {
+    type: 'string',
+    default: '',
+    check: checkUrl,
+    summary: 'URL of the first tracing collector, for the spans of mixs itself: OTLP over HTTP, such as http://collector:4318',
+  },
+  trace_collectorB_url: {
+    type: 'string',
+    default: '',
+    aliases: ['trace_zipkin_url'],
+    check: checkUrl,
+    summary: 'URL of the second tracing collector, for the spans of mixs itself: Zipkin, such as http://zipkin:9411',
+  },
+  trace_log_spans: { type: 'bool', default: false, summary: 'log trace spans of mixs itself' },
 });
 
 export type ServerFlags = typeof serverFlags;

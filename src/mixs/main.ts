@@ -1,5 +1,5 @@
 /** mixs: policy checks, quota and telemetry, between proxies and infrastructure back ends. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Invocation } from '../flags/table.ts';
 import { createHealthService } from '../io/grpc/health.ts';
@@ -19,11 +19,14 @@ import { ScrapedRegistries } from './adapter/scraped-registries.ts';
 import { envoyMethods } from './api/envoy.ts';
 import { measured } from './api/measured.ts';
 import { mixerMethods } from './api/mixer.ts';
+import type { DispatchMeter } from './dispatch/handler-call.ts';
 import { MIXS_SCOPES, type ServerFlags } from './flags.ts';
 import { type FollowedRules, followRules } from './follow-rules.ts';
 import { createMixsMetrics, type MixsMetrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { keepProbeFiles } from './probe-files.ts';
+import { type Collectors, openCollectors } from './telemetry/collectors.ts';
+import { OwnSpans } from './telemetry/own-spans.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 /** Requests that run get this long at shutdown. */
@@ -71,7 +74,16 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   const pool = new WorkerPool(options.apiWorkerPoolSize);
   const metrics = createMixsMetrics(buildInfo.version, () => pool);
   const scraped = new ScrapedRegistries(metrics.registry);
-  const rules = await startRules(options, store, host, logging, { metrics, scraped }, signal);
+  const collectors = openCollectors(options, { logger, random: Math.random, lost: metrics.lost });
+  const spans = collectors === undefined ? undefined : ownSpans(collectors);
+  const rules = await startRules(
+    options,
+    store,
+    host,
+    logging,
+    { metrics, meter: spans?.meter(metrics) ?? metrics, scraped },
+    signal,
+  );
   const attributes = logging.scope('attributes');
   const api = {
     pool,
@@ -89,9 +101,10 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
     },
   };
   const health = createHealthService();
+  const methods = measured([...mixerMethods(api), ...envoyMethods(api)], metrics);
   const server = createGrpcServer(
     {
-      methods: [...measured([...mixerMethods(api), ...envoyMethods(api)], metrics), ...health.methods],
+      methods: [...(spans?.methods(methods) ?? methods), ...health.methods],
       maxMessageSize: options.maxMessageSize,
       maxConcurrentStreams: options.maxConcurrentStreams,
     },
@@ -113,8 +126,17 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
     health.set('', 'not_serving');
     await server.close(SHUTDOWN_GRACE_MS);
     await rules.close();
+    await collectors?.close(AbortSignal.timeout(SHUTDOWN_GRACE_MS));
     await monitoring.close(SHUTDOWN_GRACE_MS);
   }
+}
+
+function ownSpans({ record }: Collectors): OwnSpans {
+  return new OwnSpans({
+    record,
+    now: () => performance.timeOrigin + performance.now(),
+    newId: (digits) => randomBytes(digits / 2).toString('hex'),
+  });
 }
 
 function startRules(
@@ -122,7 +144,11 @@ function startRules(
   store: OpenedStore,
   { names, now, stdout, stderr }: Host,
   logging: Logging,
-  { metrics, scraped }: { readonly metrics: MixsMetrics; readonly scraped: ScrapedRegistries },
+  {
+    metrics,
+    meter,
+    scraped,
+  }: { readonly metrics: MixsMetrics; readonly meter: DispatchMeter; readonly scraped: ScrapedRegistries },
   signal: AbortSignal,
 ): Promise<FollowedRules> {
   const adapters = logging.scope('adapters');
@@ -132,7 +158,7 @@ function startRules(
     kinds: ruleKinds(names.domain).map(({ resource }) => resource),
     dispatch: {
       defaultNamespace: options.configDefaultNamespace,
-      meter: metrics,
+      meter,
       pool: adapterPool,
       elapsed: () => performance.now(),
       singleThreaded: options.singleThreaded,
