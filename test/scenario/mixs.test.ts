@@ -40,7 +40,10 @@ const denial = (message: string): string =>
       'caller',
       {
         match: 'context.protocol == "http"',
-        requestHeaderOperations: [{ name: 'x-caller', values: ['source.namespace | "nobody"'] }],
+        requestHeaderOperations: [
+          { name: 'x-caller', values: ['source.namespace | "nobody"'] },
+          { name: 'x-app', values: ['destination.labels["app"] | "unknown"'] },
+        ],
       },
       'foo',
     ),
@@ -184,7 +187,9 @@ describe('policy and telemetry by mixs, on real proxies', function () {
   });
 
   it('knows the caller by its certificate, and tells the application', async () => {
-    expect(await body()).to.include('"X-Caller": "foo"');
+    expect(await body())
+      .to.include('"X-Caller": "foo"')
+      .and.include('"X-App": "httpbin"');
     const { stdout } = await lab.run('exec', 'sleep.legacy', '--', 'curl', '-s', '--max-time', '5', `${URL}/headers`);
     expect(stdout).to.include('"X-Caller": "nobody"');
   });

@@ -11,6 +11,9 @@ import { pack } from '../resource.ts';
 /** Claims of tokens that jwt_authn has verified. */
 const TOKENS = 'envoy.filters.http.jwt_authn';
 
+/** Where the node's metadata has the labels of the pod. */
+const LABELS = 'LABELS';
+
 /** Asks mixs about each request; none where the mesh names nobody to ask. Behind authentication, so that what is asked about is proved. */
 export function httpPolicyCheck(mesh: MeshConfig, destination: Destination | undefined): HttpFilter[] {
   const server = checkServer(mesh, destination);
@@ -24,6 +27,7 @@ export function httpPolicyCheck(mesh: MeshConfig, destination: Destination | und
     validateMutations: true,
     metadataContextNamespaces: [TOKENS],
     includeTlsSession: true,
+    bootstrapMetadataLabelsKey: LABELS,
   });
   return [
     HttpFilter.fromPartial({
@@ -46,6 +50,7 @@ export function tcpPolicyCheck(mesh: MeshConfig, destination: Destination | unde
     transportApiVersion: ApiVersion.V3,
     failureModeAllow: mesh.policyCheckFailOpen,
     includeTlsSession: true,
+    bootstrapMetadataLabelsKey: LABELS,
   });
   return [
     Filter.fromPartial({
