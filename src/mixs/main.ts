@@ -11,6 +11,7 @@ import { startProfiler } from '../io/profile/profiler.ts';
 import { ANY_HOST } from '../lib/address.ts';
 import { formatProblem } from '../lib/errors.ts';
 import { buildInfo } from '../lib/version.ts';
+import { kindsFor } from '../model/kinds.ts';
 import { allKinds, ruleKinds } from '../rules/config/kinds.ts';
 import { systemTimers } from '../sources/debounce.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
@@ -22,6 +23,7 @@ import { mixerMethods } from './api/mixer.ts';
 import type { DispatchMeter } from './dispatch/handler-call.ts';
 import { MIXS_SCOPES, type ServerFlags } from './flags.ts';
 import { type FollowedRules, followRules } from './follow-rules.ts';
+import { PodIndex } from './kubernetes/pod-index.ts';
 import { createMixsMetrics, type MixsMetrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { keepProbeFiles } from './probe-files.ts';
@@ -152,6 +154,7 @@ function startRules(
   signal: AbortSignal,
 ): Promise<FollowedRules> {
   const adapters = logging.scope('adapters');
+  const pods = new PodIndex({ store, kind: kindsFor(names).pod, logger: adapters, signal });
   const adapterPool = new WorkerPool(options.adapterWorkerPoolSize);
   return followRules({
     store,
@@ -173,6 +176,7 @@ function startRules(
         stdout,
         stderr,
         scraped,
+        pods,
         lost: (records, reason) => metrics.lost(handler.id, reason, records),
       }),
     onChange: ({ rules, handlers, instances, problems }) =>

@@ -31,6 +31,7 @@ export function adapterEnvironment(now: () => Date = () => new Date(1_527_854_40
     stdout,
     stderr: stdout,
     scraped: new ScrapedRegistries(new Registry()),
+    pods: { follow: () => {}, byUid: () => undefined, byIp: () => undefined },
     losses,
     lost: (records, reason) => losses.set(reason, (losses.get(reason) ?? 0) + records),
     written: () => text,

@@ -7,6 +7,7 @@ import type {
   KubernetesOutput,
   ReportTemplate,
 } from '../../rules/template/instances.ts';
+import type { PodIndex } from '../kubernetes/pod-index.ts';
 import type { ScrapedRegistries } from './scraped-registries.ts';
 
 /**
@@ -29,6 +30,8 @@ export interface AdapterEnvironment {
   readonly stderr: Writable;
   /** Where the prometheus adapter puts what is scraped on the monitoring port. */
   readonly scraped: ScrapedRegistries;
+  /** The pods of the store. */
+  readonly pods: Pick<PodIndex, 'follow' | 'byUid' | 'byIp'>;
   /** Counts what was reported and gets to no back end. */
   readonly lost: (records: number, reason: LossReason) => void;
 }

@@ -1,5 +1,6 @@
 import { MeshError } from '../../lib/errors.ts';
 import type { DenierParams } from '../../rules/adapter/denier.ts';
+import type { KubernetesenvParams } from '../../rules/adapter/kubernetesenv.ts';
 import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
 import type { OpenTelemetryParams } from '../../rules/adapter/opentelemetry.ts';
@@ -10,6 +11,7 @@ import type { ZipkinParams } from '../../rules/adapter/zipkin.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
 import type { AdapterEnvironment, Handler } from './adapter.ts';
 import { openDenier } from './denier.ts';
+import { openKubernetesenv } from './kubernetesenv.ts';
 import { openListChecker } from './listchecker.ts';
 import { openMemquota } from './memquota.ts';
 import { openNoop } from './noop.ts';
@@ -30,6 +32,7 @@ function opener<Params>(open: (params: Params, environment: AdapterEnvironment) 
 /** What opens the handlers of each adapter of rules/adapter. */
 export const OPENERS: Readonly<Record<string, Opener>> = {
   denier: opener<DenierParams>(openDenier),
+  kubernetesenv: opener<KubernetesenvParams>(openKubernetesenv),
   listchecker: opener<ListCheckerParams>(openListChecker),
   memquota: opener<MemquotaParams>(openMemquota),
   noop: openNoop,

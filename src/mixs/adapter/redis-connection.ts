@@ -59,7 +59,7 @@ export class RedisConnection {
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown);
       if (reason === 'Command timed out') this.#giveUp();
-      throw new MeshError('unavailable', `redis gives no answer: ${reason}`, { cause: thrown });
+      throw new MeshError('unavailable', `redis gives no answer: ${reason}`, thrown);
     } finally {
       this.#waiting--;
     }

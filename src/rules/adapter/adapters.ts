@@ -1,5 +1,6 @@
 import type { AdapterSpec } from './adapter-spec.ts';
 import { denier } from './denier.ts';
+import { kubernetesenv } from './kubernetesenv.ts';
 import { listchecker } from './listchecker.ts';
 import { memquota } from './memquota.ts';
 import { noop } from './noop.ts';
@@ -11,7 +12,7 @@ import { zipkin } from './zipkin.ts';
 
 /** Every adapter, by the name that is also the kind of its handlers. */
 export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
-  [denier, listchecker, memquota, noop, opentelemetry, prometheus, redisquota, stdio, zipkin].map((adapter) => [
+  [denier, kubernetesenv, listchecker, memquota, noop, opentelemetry, prometheus, redisquota, stdio, zipkin].map((adapter) => [
     adapter.name,
     adapter,
   ]),
