@@ -1,10 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { CheckRequest, CheckResponse } from '#gen/istio/mixer/v1/mixer.ts';
+import { unaryCall } from '../../src/io/grpc/client.ts';
+import { seconds } from '../../src/lib/duration.ts';
 import type { Handler } from '../../src/mixs/adapter/adapter.ts';
 import { openZipkin } from '../../src/mixs/adapter/zipkin.ts';
+import { serverFlags } from '../../src/mixs/flags.ts';
+import { run } from '../../src/mixs/main.ts';
 import { zipkin } from '../../src/rules/adapter/zipkin.ts';
 import { adapterEnvironment, type TestEnvironment } from '../fakes/adapter-environment.ts';
 import { spanInstance } from '../fakes/spans.ts';
 import { freePort } from '../harness/ca-process.ts';
+import { InProcess } from '../harness/in-process.ts';
 import { requireZipkin, ZipkinServer } from '../harness/span-back-ends.ts';
 
 describe('the zipkin adapter with a real Zipkin', function () {
@@ -86,6 +95,34 @@ describe('the zipkin adapter with a real Zipkin', function () {
       ['a back end takes no records: they wait, and are lost when too many do', undefined],
       ['a back end takes records again', 2],
     ]);
+  });
+
+  it('gets the spans of mixs itself', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'mixs-zipkin-'));
+    const port = await freePort();
+    const flags = {
+      configStoreURL: `fs://${directory}`,
+      port,
+      monitoringPort: await freePort(),
+      trace_collectorB_url: server.url,
+    };
+    const mixs = await InProcess.start(run, serverFlags, flags, 'serving');
+    const traceId = '463ac35c9f6413ad48485a3953bb6128';
+    await unaryCall({
+      address: `127.0.0.1:${port}`,
+      path: '/istio.mixer.v1.Mixer/Check',
+      request: CheckRequest.fromPartial({}),
+      requestCodec: CheckRequest,
+      responseCodec: CheckResponse,
+      metadata: { 'x-b3-traceid': traceId, 'x-b3-spanid': 'a2fb4a1d1a96d312', 'x-b3-sampled': '1' },
+      deadline: seconds(10),
+      signal: new AbortController().signal,
+    });
+    expect(await mixs.stop()).to.equal(0);
+    rmSync(directory, { recursive: true });
+    const [span] = await server.spansOf(traceId, 1);
+    expect(span).to.deep.include({ kind: 'SERVER', parentId: 'a2fb4a1d1a96d312', name: 'istio.mixer.v1.mixer/check' });
+    expect(span?.localEndpoint).to.deep.equal({ serviceName: 'mixs' });
   });
 
   it('sends what waits when it is closed, and gives up in time when nobody takes it', async () => {
