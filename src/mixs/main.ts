@@ -26,7 +26,7 @@ import { type FollowedRules, followRules } from './follow-rules.ts';
 import { PodIndex } from './kubernetes/pod-index.ts';
 import { createMixsMetrics, type MixsMetrics } from './metrics.ts';
 import { monitoringHandler } from './monitoring.ts';
-import { keepProbeFiles } from './probe-files.ts';
+import { checkProbeFiles, keepProbeFiles } from './probe-files.ts';
 import { type Collectors, openCollectors } from './telemetry/collectors.ts';
 import { OwnSpans } from './telemetry/own-spans.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -37,6 +37,7 @@ const SHUTDOWN_GRACE_MS = 5_000;
 /** Serves until the host's signal; gives the exit code. */
 export async function run(invocation: Invocation<ServerFlags>, host: Host): Promise<number> {
   const { options } = invocation;
+  checkProbeFiles(options);
   const logging = await createLogging(options, host, MIXS_SCOPES);
   const stop = new AbortController();
   const signal = AbortSignal.any([host.signal, stop.signal]);
@@ -74,7 +75,11 @@ type Options = Invocation<ServerFlags>['options'];
 async function serve(options: Options, store: OpenedStore, host: Host, logging: Logging, signal: AbortSignal): Promise<void> {
   const logger = logging.scope('default');
   const pool = new WorkerPool(options.apiWorkerPoolSize);
-  const metrics = createMixsMetrics(buildInfo.version, () => pool);
+  const metrics = createMixsMetrics(
+    buildInfo.version,
+    () => pool,
+    () => store.problems().length,
+  );
   const scraped = new ScrapedRegistries(metrics.registry);
   const collectors = openCollectors(options, { logger, random: Math.random, lost: metrics.lost });
   const spans = collectors === undefined ? undefined : ownSpans(collectors);

@@ -24,6 +24,7 @@ export interface MixsMetrics extends DispatchMeter {
 export function createMixsMetrics(
   version: string,
   poolState: () => { readonly running: number; readonly waiting: number },
+  storeProblems: () => number = () => 0,
 ): MixsMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -87,6 +88,14 @@ export function createMixsMetrics(
       const { running, waiting } = poolState();
       this.set({ state: 'running' }, running);
       this.set({ state: 'waiting' }, waiting);
+    },
+  });
+  new Gauge({
+    name: 'mixs_store_problems',
+    help: 'what the store cannot read: files that are no YAML, objects that are none',
+    registers,
+    collect() {
+      this.set(storeProblems());
     },
   });
   return {
