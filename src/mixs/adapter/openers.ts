@@ -3,6 +3,7 @@ import type { DenierParams } from '../../rules/adapter/denier.ts';
 import type { KubernetesenvParams } from '../../rules/adapter/kubernetesenv.ts';
 import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
+import type { OpaParams } from '../../rules/adapter/opa.ts';
 import type { OpenTelemetryParams } from '../../rules/adapter/opentelemetry.ts';
 import type { PrometheusParams } from '../../rules/adapter/prometheus.ts';
 import type { RedisquotaParams } from '../../rules/adapter/redisquota.ts';
@@ -15,6 +16,7 @@ import { openKubernetesenv } from './kubernetesenv.ts';
 import { openListChecker } from './listchecker.ts';
 import { openMemquota } from './memquota.ts';
 import { openNoop } from './noop.ts';
+import { openOpa } from './opa.ts';
 import { openOpenTelemetry } from './opentelemetry.ts';
 import { openPrometheus } from './prometheus.ts';
 import { openRedisquota } from './redisquota.ts';
@@ -36,6 +38,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
   listchecker: opener<ListCheckerParams>(openListChecker),
   memquota: opener<MemquotaParams>(openMemquota),
   noop: openNoop,
+  opa: opener<OpaParams>(openOpa),
   opentelemetry: opener<OpenTelemetryParams>(openOpenTelemetry),
   prometheus: opener<PrometheusParams>(openPrometheus),
   redisquota: opener<RedisquotaParams>(openRedisquota),

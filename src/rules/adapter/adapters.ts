@@ -4,6 +4,7 @@ import { kubernetesenv } from './kubernetesenv.ts';
 import { listchecker } from './listchecker.ts';
 import { memquota } from './memquota.ts';
 import { noop } from './noop.ts';
+import { opa } from './opa.ts';
 import { opentelemetry } from './opentelemetry.ts';
 import { prometheus } from './prometheus.ts';
 import { redisquota } from './redisquota.ts';
@@ -12,8 +13,7 @@ import { zipkin } from './zipkin.ts';
 
 /** Every adapter, by the name that is also the kind of its handlers. */
 export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
-  [denier, kubernetesenv, listchecker, memquota, noop, opentelemetry, prometheus, redisquota, stdio, zipkin].map((adapter) => [
-    adapter.name,
-    adapter,
-  ]),
+  [denier, kubernetesenv, listchecker, memquota, noop, opa, opentelemetry, prometheus, redisquota, stdio, zipkin].map(
+    (adapter) => [adapter.name, adapter],
+  ),
 );
