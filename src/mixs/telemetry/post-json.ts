@@ -18,7 +18,7 @@ export async function postJson(url: string, body: string, deadline: Duration, si
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
-      redirect: 'error',
+      redirect: 'manual',
       signal: AbortSignal.any([signal, limit]),
     });
     const text = await boundedText(response);
