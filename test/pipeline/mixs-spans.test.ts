@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -22,6 +24,9 @@ describe('spans of mixs itself', function () {
   let receiver: OtlpReceiver;
   let server: InProcess;
   let port: number;
+  /** Takes spans as Zipkin does, and knows them before it answers. */
+  let other: Server;
+  let taken = '';
 
   const check = (metadata: Readonly<Record<string, string>>): Promise<CheckResponse> =>
     unaryCall({
@@ -45,11 +50,19 @@ describe('spans of mixs itself', function () {
     ];
     writeFileSync(join(directory, 'rules.yaml'), objects.map((object) => dump(object)).join('---\n'));
     port = await freePort();
+    other = createServer((request, response) => {
+      request.on('data', (chunk) => {
+        taken += String(chunk);
+      });
+      request.on('end', () => response.writeHead(202).end());
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const flags = {
       configStoreURL: `fs://${directory}`,
       port,
       monitoringPort: await freePort(),
       trace_collectorA_url: receiver.url,
+      trace_collectorB_url: `http://127.0.0.1:${(other.address() as AddressInfo).port}`,
       trace_log_spans: true,
     };
     await receiver.start();
@@ -59,6 +72,8 @@ describe('spans of mixs itself', function () {
   after(async () => {
     await server?.stop();
     await receiver?.kill();
+    other?.close();
+    other?.closeAllConnections();
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
   });
 
@@ -79,8 +94,10 @@ describe('spans of mixs itself', function () {
   });
 
   it('are sent at the shutdown, and begin traces of their own for callers without one', async () => {
+    taken = '';
     await check({});
     expect(await server.stop()).to.equal(0);
+    expect(taken).to.include('"deny.denier.mesh-system"');
     const spans = spansOf(await receiver.taken('traces', 2)).slice(2);
     expect(spans).to.have.length(2);
     expect(new Set(spans.map(({ traceId }) => traceId)).size).to.equal(1);
