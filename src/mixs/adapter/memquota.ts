@@ -5,6 +5,9 @@ import { RollingWindow } from './rolling-window.ts';
 
 /** Windows of those who asked for nothing in a while are let go, so that memory follows who is there now. */
 const SWEEP_AFTER_CALLS = 10_000;
+/** Of one handler. Dimensions come from requests: without a bound anybody who calls could fill the memory. */
+const MAX_WINDOWS = 100_000;
+const MAX_REMEMBERED = 100_000;
 
 /** Quotas in memory, over a rolling window for each combination of dimensions. */
 export function openMemquota({ limits, minDeduplicationDuration }: MemquotaParams, { now }: AdapterEnvironment): Handler {
@@ -27,7 +30,8 @@ export function openMemquota({ limits, minDeduplicationDuration }: MemquotaParam
       const ms = now().getTime();
       if (++calls % SWEEP_AFTER_CALLS === 0) sweep(ms);
       return remembered.once(key, request, ms, () => {
-        const window = windows.get(key) ?? new RollingWindow(validDuration);
+        const window = windows.get(key) ?? (windows.size < MAX_WINDOWS ? new RollingWindow(validDuration) : undefined);
+        if (window === undefined) return TOO_MANY;
         windows.set(key, window);
         return resultOf(window.take(request.amount, maxAmount, request.bestEffort, ms), validDuration);
       });
@@ -35,6 +39,12 @@ export function openMemquota({ limits, minDeduplicationDuration }: MemquotaParam
     close: async () => {},
   };
 }
+
+const TOO_MANY: QuotaResult = {
+  status: { code: 8, message: `more than ${MAX_WINDOWS} combinations of dimensions are counted already` },
+  granted: 0,
+  validMs: 0,
+};
 
 const resultOf = (granted: number, validMs: number): QuotaResult => ({
   status: granted > 0 ? { code: 0, message: '' } : { code: 8, message: 'quota is exhausted' },
@@ -60,7 +70,7 @@ class Deduplication {
     const known = this.#current.get(id) ?? this.#previous.get(id);
     if (known !== undefined) return known;
     const result = allocate();
-    this.#current.set(id, result);
+    if (this.#current.size < MAX_REMEMBERED) this.#current.set(id, result);
     return result;
   }
 

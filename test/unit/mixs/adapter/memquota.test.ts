@@ -34,6 +34,19 @@ function open(limit: object = {}, spec: object = {}) {
 }
 
 describe('the memquota adapter', () => {
+  it('counts for a bounded number of callers, and for others again when these are gone', () => {
+    const { clock, take, ask } = open();
+    for (let caller = 0; caller < 100_000; caller++) take(1, { user: `caller-${caller}` });
+    expect(ask({ user: 'one more' }).status).to.deep.equal({
+      code: 8,
+      message: 'more than 100000 combinations of dimensions are counted already',
+    });
+    expect(take(1, { user: 'caller-5' })).to.equal(1);
+    clock.ms = 60_000;
+    for (let call = 0; call < 10_000; call++) take(1, { user: 'caller-5' });
+    expect(take(1, { user: 'one more' })).to.equal(1);
+  }).timeout(20_000);
+
   it('grants all or nothing, or what is left to those who take less', () => {
     const { ask, take } = open();
     expect(ask({ amount: 8 })).to.deep.equal({ status: { code: 0, message: '' }, granted: 8, validMs: 10_000 });
