@@ -7,6 +7,7 @@ import type { OpaParams } from '../../rules/adapter/opa.ts';
 import type { OpenTelemetryParams } from '../../rules/adapter/opentelemetry.ts';
 import type { PrometheusParams } from '../../rules/adapter/prometheus.ts';
 import type { RedisquotaParams } from '../../rules/adapter/redisquota.ts';
+import type { StatsdParams } from '../../rules/adapter/statsd.ts';
 import type { StdioParams } from '../../rules/adapter/stdio.ts';
 import type { ZipkinParams } from '../../rules/adapter/zipkin.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
@@ -20,6 +21,7 @@ import { openOpa } from './opa.ts';
 import { openOpenTelemetry } from './opentelemetry.ts';
 import { openPrometheus } from './prometheus.ts';
 import { openRedisquota } from './redisquota.ts';
+import { openStatsd } from './statsd.ts';
 import { openStdio } from './stdio.ts';
 import { openZipkin } from './zipkin.ts';
 
@@ -42,6 +44,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
   opentelemetry: opener<OpenTelemetryParams>(openOpenTelemetry),
   prometheus: opener<PrometheusParams>(openPrometheus),
   redisquota: opener<RedisquotaParams>(openRedisquota),
+  statsd: opener<StatsdParams>(openStatsd),
   stdio: opener<StdioParams>(openStdio),
   zipkin: opener<ZipkinParams>(openZipkin),
 };

@@ -16,7 +16,11 @@ describe('the reference of adapters', () => {
 
   for (const { kind, ...example } of examples) {
     it(`shows a ${kind} that is right`, () => {
-      const parsed = ADAPTERS.get(kind)?.parse(example['spec'], [compiledInstance('quota', 'requests', {})]);
+      const sent = [
+        compiledInstance('quota', 'requests', {}),
+        compiledInstance('metric', 'size', { value: 'response.size', dimensions: { source: 'source.name' } }),
+      ];
+      const parsed = ADAPTERS.get(kind)?.parse(example['spec'], sent);
       expect(parsed).to.have.property('ok', true);
     });
   }
