@@ -15,13 +15,13 @@ export function connectProxy(isAllowed: (address: string) => boolean): Server {
     client.on('error', () => client.destroy());
     const target = parseTarget(request.url ?? '');
     if (target === undefined || !isAllowed(target.host)) {
-      client.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+      turnAway(client, '403 Forbidden');
       return;
     }
     const upstream = connect({ ...target, allowHalfOpen: true });
     const refuse = (): void => {
       upstream.destroy();
-      client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+      turnAway(client, '502 Bad Gateway');
     };
     upstream.setTimeout(DIAL_LIMIT_MS, refuse).once('error', refuse);
     upstream.once('connect', () => {
@@ -33,6 +33,12 @@ export function connectProxy(isAllowed: (address: string) => boolean): Server {
     client.once('close', () => upstream.connecting && upstream.destroy());
   });
   return server;
+}
+
+/** Does not wait for the client to end its side. */
+function turnAway(client: Socket, status: string): void {
+  client.write(`HTTP/1.1 ${status}\r\n\r\n`);
+  client.destroySoon();
 }
 
 /** Address and port of a CONNECT request; undefined for a name, which nobody sends here. */

@@ -14,6 +14,7 @@ describe('the ways through the wall around a node', () => {
   let end: AbortController;
   let echo: Server;
   let port: number;
+  const clients: Socket[] = [];
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'mesh-passages-'));
@@ -31,12 +32,17 @@ describe('the ways through the wall around a node', () => {
   });
 
   afterEach(() => {
+    for (const client of clients.splice(0)) client.destroy();
     end.abort();
     echo.close();
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const open = (path: string): Socket => connect({ path, allowHalfOpen: true });
+  function open(path: string): Socket {
+    const client = connect({ path, allowHalfOpen: true });
+    clients.push(client);
+    return client;
+  }
 
   async function proxy(isAllowed: (address: string) => boolean): Promise<string> {
     const path = join(directory, 'egress.sock');
