@@ -4,13 +4,13 @@ import { MeshError } from '../lib/errors.ts';
 import type { KubeObject, ResourceKind } from '../model/object.ts';
 import { DEFAULT_NAMESPACE } from '../model/parse/object.ts';
 import { printYaml } from '../model/parse/yaml.ts';
+import { printTable } from '../proxy-dump/table.ts';
 import { allKinds } from '../rules/config/kinds.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { formatAge } from './age.ts';
 import type { getFlags } from './flags.ts';
 import { resolveType } from './resource-types.ts';
 import { warnOfStoreProblems, withStore } from './session.ts';
-import { formatTable } from './table.ts';
 
 /**
  * `meshctl get TYPE [NAME...]`: a table, YAML or JSON. An empty result is no failure; it is told on standard output, as the table
@@ -67,5 +67,5 @@ function print(objects: readonly KubeObject[], { output, single, everywhere, nam
     metadata.name,
     formatAge(metadata.creationTimestamp, now),
   ]);
-  return formatTable([header, ...rows]);
+  return printTable([header, ...rows]);
 }

@@ -1,25 +1,8 @@
 /** gRPC status codes and how they map to the project's error codes. See https://github.com/grpc/grpc/blob/master/doc/statuscodes.md */
 import { type ErrorCode, MeshError } from '../../lib/errors.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 
-export const GrpcCode = {
-  OK: 0,
-  CANCELLED: 1,
-  UNKNOWN: 2,
-  INVALID_ARGUMENT: 3,
-  DEADLINE_EXCEEDED: 4,
-  NOT_FOUND: 5,
-  ALREADY_EXISTS: 6,
-  PERMISSION_DENIED: 7,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  ABORTED: 10,
-  OUT_OF_RANGE: 11,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-  DATA_LOSS: 15,
-  UNAUTHENTICATED: 16,
-} as const;
+export const GrpcCode = RPC_CODES;
 
 export type GrpcCode = (typeof GrpcCode)[keyof typeof GrpcCode];
 

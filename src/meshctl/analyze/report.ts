@@ -1,6 +1,6 @@
 /** What `meshctl analyze` prints. */
 import { printYaml } from '../../model/parse/yaml.ts';
-import { formatTable } from '../table.ts';
+import { printTable } from '../../proxy-dump/table.ts';
 import { CATALOGUE } from './catalogue.ts';
 import { actionOf, describeSubject, type Finding, type Place, severityOf } from './finding.ts';
 
@@ -38,7 +38,7 @@ function printForPeople(findings: readonly PlacedFinding[]): string {
   const advice = [...actions.values()]
     .toSorted((a, b) => (a.code < b.code ? -1 : a.code > b.code ? 1 : 0))
     .map((finding) => [finding.code, clean(actionOf(finding))]);
-  return `${formatTable([['SEVERITY', 'CODE', 'OBJECT', 'MESSAGE'], ...rows])}\n${formatTable([['CODE', 'WHAT TO DO'], ...advice])}`;
+  return `${printTable([['SEVERITY', 'CODE', 'OBJECT', 'MESSAGE'], ...rows])}\n${printTable([['CODE', 'WHAT TO DO'], ...advice])}`;
 }
 
 /** Names and messages may come from anybody: what a terminal would take for a command is left out. */

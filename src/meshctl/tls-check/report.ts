@@ -1,6 +1,6 @@
 import { printYaml } from '../../model/parse/yaml.ts';
 import type { TransportCheck } from '../../policy/transport.ts';
-import { formatTable } from '../table.ts';
+import { printTable } from '../../proxy-dump/table.ts';
 
 const HEADER = ['HOST:PORT', 'STATUS', 'SERVER', 'CLIENT', 'AUTHN-POLICY', 'DESTINATION-RULE'];
 
@@ -28,5 +28,5 @@ function printRows(checks: readonly TransportCheck[]): string {
     '-',
   ]);
   const reasons = checks.flatMap(({ host, port, reason }) => (reason === undefined ? [] : [`${host}:${port}: ${reason}\n`]));
-  return `${formatTable([HEADER, ...rows])}${reasons.length === 0 ? '' : `\n${reasons.join('')}`}`;
+  return `${printTable([HEADER, ...rows])}${reasons.length === 0 ? '' : `\n${reasons.join('')}`}`;
 }

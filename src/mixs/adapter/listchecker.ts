@@ -1,6 +1,6 @@
 import { MeshError } from '../../lib/errors.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { AdapterEnvironment, CheckResult, Handler } from './adapter.ts';
 import { buildList, type List } from './list.ts';
 import { fetchList } from './list-source.ts';

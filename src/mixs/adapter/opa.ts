@@ -1,6 +1,6 @@
 import { MeshError } from '../../lib/errors.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import type { OpaParams } from '../../rules/adapter/opa.ts';
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { TypedValue } from '../../rules/attribute/value.ts';
 import type { Instances } from '../../rules/template/instances.ts';
 import { postJson } from '../telemetry/post-json.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MeshError } from '../../lib/errors.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import type { RedisLimit, RedisquotaParams } from '../../rules/adapter/redisquota.ts';
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { Instances } from '../../rules/template/instances.ts';
 import type { AdapterEnvironment, Handler, QuotaRequest, QuotaResult } from './adapter.ts';
 import { limitFor, quotaKey } from './quota-key.ts';

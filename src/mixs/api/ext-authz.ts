@@ -10,7 +10,7 @@ import {
 } from '#gen/envoy/service/auth/v3/external_auth.ts';
 import { Status as StatusCodec } from '#gen/google/rpc/status.ts';
 import { type CallContext, type Method, unary } from '../../io/grpc/types.ts';
-import { RPC_CODES, rpcCodeName } from '../../rules/adapter/status-code.ts';
+import { RPC_CODES, rpcCodeName } from '../../lib/rpc-code.ts';
 import type { AttributeBag } from '../../rules/attribute/bag.ts';
 import { bagFrom } from '../../rules/attribute/bags.ts';
 import type { Status } from '../adapter/adapter.ts';

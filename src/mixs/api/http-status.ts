@@ -1,4 +1,4 @@
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 
 /**
  * The HTTP status of a google.rpc.Code, as google/rpc/code.proto has them; of those that Envoy has names for, so that a cancelled request is

@@ -8,7 +8,7 @@ import {
 } from '#gen/envoy/service/ratelimit/v3/rls.ts';
 import { type CallContext, type Method, unary } from '../../io/grpc/types.ts';
 import { MeshError } from '../../lib/errors.ts';
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import type { Vocabulary } from '../../rules/attribute/bag.ts';
 import { bagFrom } from '../../rules/attribute/bags.ts';
 import type { ApiOptions } from './api-options.ts';

@@ -1,6 +1,6 @@
 import type { Duration } from '../../lib/duration.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import { isNamed } from '../../rules/adapter/quota-limits.ts';
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
 import type { AttributeBag } from '../../rules/attribute/bag.ts';
 import { bagWith } from '../../rules/attribute/bags.ts';
 import type { Value } from '../../rules/attribute/value.ts';

@@ -1,6 +1,6 @@
 import { type Duration, formatDuration, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
-import { RPC_CODES } from '../../rules/adapter/status-code.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import type { HandlerCall, Status } from '../adapter/adapter.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 

@@ -1,6 +1,6 @@
 import { type Duration, seconds } from '../../lib/duration.ts';
+import { RPC_CODES } from '../../lib/rpc-code.ts';
 import { defineAdapter, SCHEMA } from './define.ts';
-import { RPC_CODES } from './status-code.ts';
 
 export interface DenierParams {
   readonly code: number;

@@ -1,4 +1,4 @@
-/** google.rpc.Code by name (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto). */
+/** google.rpc.Code by name, which are gRPC's status codes too (https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto). */
 export const RPC_CODES = {
   OK: 0,
   CANCELLED: 1,
