@@ -4,6 +4,8 @@ import { run } from '../../src/pilot-discovery/main.ts';
 import { InProcess } from './in-process.ts';
 import { freePort } from './plain-envoy.ts';
 
+const SERVING = 'serving discovery';
+
 export interface DiscoveryPorts {
   readonly grpc: number;
   readonly http: number;
@@ -27,9 +29,26 @@ export class DiscoveryProcess {
     defaults: Readonly<Record<string, unknown>> = {},
   ): Promise<DiscoveryProcess> {
     const ports = given ?? { grpc: await freePort(), http: await freePort(), monitoring: await freePort() };
+    const discovery = DiscoveryProcess.begin(options, ports, env, defaults);
+    await discovery.serving();
+    return discovery;
+  }
+
+  /** Starts it and waits for nothing. */
+  static begin(
+    options: Readonly<Record<string, unknown>>,
+    ports: DiscoveryPorts,
+    env: Readonly<Record<string, string>> = {},
+    defaults: Readonly<Record<string, unknown>> = {},
+  ): DiscoveryProcess {
     const listening = { grpcAddr: `127.0.0.1:${ports.grpc}`, port: ports.http, monitoringPort: ports.monitoring };
-    const component = InProcess.begin(run, discoveryFlags, options, { env, defaults: { ...defaults, ...listening } });
-    return new DiscoveryProcess(ports, await component.when('serving discovery'));
+    const surroundings = { env, defaults: { ...defaults, ...listening } };
+    return new DiscoveryProcess(ports, InProcess.begin(run, discoveryFlags, options, surroundings));
+  }
+
+  /** Resolves when it serves; rejects with what `run` rejects with. */
+  async serving(): Promise<void> {
+    await this.#component.when(SERVING);
   }
 
   get exit(): Promise<number> {

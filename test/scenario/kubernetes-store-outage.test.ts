@@ -85,19 +85,16 @@ describe('an API server that is away', function () {
   it('is waited for at the start, with a word why', async () => {
     cluster.killApiServer();
     const ports = { grpc: await freePort(), http: await freePort(), monitoring: await freePort() };
-    const starting = DiscoveryProcess.start({ orchconfig: cluster.kubeconfig }, ports);
-    const ready = async () => {
-      const response = await fetch(`http://127.0.0.1:${ports.http}/ready`);
-      return { status: response.status, text: await response.text() };
-    };
-    const { status, text } = await eventually('an answer', ready);
-    expect(status).to.equal(503);
-    expect(text).to.include('services, endpoints and pods');
-    await cluster.startApiServer();
-    const discovery = await starting;
+    const discovery = DiscoveryProcess.begin({ orchconfig: cluster.kubeconfig }, ports);
     try {
+      const refused = await eventually('an answer', () => discovery.page('/ready'));
+      expect(refused.status).to.equal(503);
+      expect(await refused.text()).to.include('services, endpoints and pods');
+      await discovery.logged('cannot be reached');
       expect(discovery.log).to.match(/cannot list \S+: the API server at https:\S+, given by --orchconfig, cannot be reached/);
-      expect((await ready()).status).to.equal(200);
+      await cluster.startApiServer();
+      await discovery.serving();
+      expect((await discovery.page('/ready')).status).to.equal(200);
     } finally {
       expect(await discovery.stop()).to.equal(0);
     }
