@@ -171,17 +171,19 @@ function startRules(
       elapsed: () => performance.now(),
       singleThreaded: options.singleThreaded,
     },
-    open: (handler, closed) =>
+    open: (handler, closed, permissions) =>
       openHandler(handler, {
         handler: handler.id,
         logger: adapters,
         now,
+        elapsed: () => performance.now(),
         random: Math.random,
         signal: closed,
         stdout,
         stderr,
         scraped,
         pods,
+        permissions,
         lost: (records, reason) => metrics.lost(handler.id, reason, records),
       }),
     onChange: ({ rules, handlers, instances, problems }) =>

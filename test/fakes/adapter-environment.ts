@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { Registry } from 'prom-client';
 import type { AdapterEnvironment, LossReason } from '../../src/mixs/adapter/adapter.ts';
 import { ScrapedRegistries } from '../../src/mixs/adapter/scraped-registries.ts';
+import { Permissions } from '../../src/rules/rbac/permissions.ts';
 import { MemoryLogger } from './memory-logger.ts';
 
 export interface TestEnvironment extends AdapterEnvironment {
@@ -14,7 +15,10 @@ export interface TestEnvironment extends AdapterEnvironment {
   end(): void;
 }
 
-export function adapterEnvironment(now: () => Date = () => new Date(1_527_854_400_000)): TestEnvironment {
+export function adapterEnvironment(
+  now: () => Date = () => new Date(1_527_854_400_000),
+  elapsed: () => number = () => 0,
+): TestEnvironment {
   const stop = new AbortController();
   const stdout = new PassThrough();
   const losses = new Map<LossReason, number>();
@@ -26,12 +30,14 @@ export function adapterEnvironment(now: () => Date = () => new Date(1_527_854_40
     handler: 'h.x.mesh-system',
     logger: new MemoryLogger(),
     now,
+    elapsed,
     random: () => 0,
     signal: stop.signal,
     stdout,
     stderr: stdout,
     scraped: new ScrapedRegistries(new Registry()),
     pods: { follow: () => {}, byUid: () => undefined, byIp: () => undefined },
+    permissions: () => new Permissions([], []),
     losses,
     lost: (records, reason) => losses.set(reason, (losses.get(reason) ?? 0) + records),
     written: () => text,

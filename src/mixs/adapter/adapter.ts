@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Logger } from '../../io/log/logger.ts';
+import type { Permissions } from '../../rules/rbac/permissions.ts';
 import type {
   BuiltInstance,
   CheckTemplate,
@@ -22,6 +23,8 @@ export interface AdapterEnvironment {
   /** Of scope `adapters`. */
   readonly logger: Logger;
   readonly now: () => Date;
+  /** Milliseconds of a clock that never jumps, for spans of time. */
+  readonly elapsed: () => number;
   /** Of [0, 1). */
   readonly random: () => number;
   /** Aborted when the handler is closed. */
@@ -32,6 +35,8 @@ export interface AdapterEnvironment {
   readonly scraped: ScrapedRegistries;
   /** The pods of the store. */
   readonly pods: Pick<PodIndex, 'follow' | 'byUid' | 'byIp'>;
+  /** What the roles in force allow now. */
+  readonly permissions: () => Permissions;
   /** Counts what was reported and gets to no back end. */
   readonly lost: (records: number, reason: LossReason) => void;
 }

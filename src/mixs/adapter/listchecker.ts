@@ -47,22 +47,22 @@ export function openListChecker(params: ListCheckerParams, environment: AdapterE
 class FollowedList {
   readonly url: string;
   readonly #ttl: number;
-  readonly #now: () => Date;
+  readonly #elapsed: () => number;
   #list: { readonly list: List; readonly readAt: number } | undefined;
 
   constructor(
     { entryType }: ListCheckerParams,
     { url, refreshInterval, ttl }: NonNullable<ListCheckerParams['provider']>,
-    { handler, logger, now, random, signal }: AdapterEnvironment,
+    { handler, logger, elapsed, random, signal }: AdapterEnvironment,
   ) {
     this.url = url;
     this.#ttl = ttl;
-    this.#now = now;
+    this.#elapsed = elapsed;
     let failures = 0;
     const read = async (): Promise<void> => {
       try {
         const entries = await fetchList(url, signal);
-        this.#list = { list: buildList(entryType, entries), readAt: now().getTime() };
+        this.#list = { list: buildList(entryType, entries), readAt: elapsed() };
         if (failures > 0) logger.info('the list is read again', { handler, url });
         failures = 0;
       } catch (thrown) {
@@ -86,7 +86,7 @@ class FollowedList {
   }
 
   current(): List | undefined {
-    if (this.#list === undefined || this.#now().getTime() - this.#list.readAt > this.#ttl) return undefined;
+    if (this.#list === undefined || this.#elapsed() - this.#list.readAt > this.#ttl) return undefined;
     return this.#list.list;
   }
 }

@@ -1,6 +1,6 @@
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
 import type { AdapterEnvironment, Handler, QuotaRequest, QuotaResult } from './adapter.ts';
-import { limitFor, quotaKey } from './quota-key.ts';
+import { compact, limitFor, quotaKey } from './quota-key.ts';
 import { RollingWindow } from './rolling-window.ts';
 
 /** Windows of those who asked for nothing in a while are let go, so that memory follows who is there now. */
@@ -10,7 +10,7 @@ const MAX_WINDOWS = 100_000;
 const MAX_REMEMBERED = 100_000;
 
 /** Quotas in memory, over a rolling window for each combination of dimensions. */
-export function openMemquota({ limits, minDeduplicationDuration }: MemquotaParams, { now }: AdapterEnvironment): Handler {
+export function openMemquota({ limits, minDeduplicationDuration }: MemquotaParams, { elapsed }: AdapterEnvironment): Handler {
   const windows = new Map<string, RollingWindow>();
   const remembered = new Deduplication(minDeduplicationDuration);
   let calls = 0;
@@ -26,8 +26,8 @@ export function openMemquota({ limits, minDeduplicationDuration }: MemquotaParam
       if (limit === undefined)
         return { status: { code: 5, message: `there is no limit for ${instance.name}` }, granted: 0, validMs: 0 };
       const { maxAmount, validDuration } = limitFor(limit, instance.dimensions);
-      const key = quotaKey(instance);
-      const ms = now().getTime();
+      const key = compact(quotaKey(instance));
+      const ms = elapsed();
       if (++calls % SWEEP_AFTER_CALLS === 0) sweep(ms);
       return remembered.once(key, request, ms, () => {
         const window = windows.get(key) ?? (windows.size < MAX_WINDOWS ? new RollingWindow(validDuration) : undefined);
@@ -66,7 +66,7 @@ class Deduplication {
   once(key: string, { deduplicationId }: QuotaRequest, ms: number, allocate: () => QuotaResult): QuotaResult {
     if (deduplicationId === '') return allocate();
     this.#turn(ms);
-    const id = `${deduplicationId}\n${key}`;
+    const id = compact(`${deduplicationId}\n${key}`);
     const known = this.#current.get(id) ?? this.#previous.get(id);
     if (known !== undefined) return known;
     const result = allocate();
@@ -76,7 +76,7 @@ class Deduplication {
 
   /** An answer is kept in one generation at least as long as asked for, and at most twice as long. */
   #turn(ms: number): void {
-    if (ms - this.#turnedAt < this.#ms && ms >= this.#turnedAt) return;
+    if (ms - this.#turnedAt < this.#ms) return;
     this.#previous = ms - this.#turnedAt < 2 * this.#ms ? this.#current : new Map();
     this.#current = new Map();
     this.#turnedAt = ms;

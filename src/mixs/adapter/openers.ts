@@ -6,6 +6,7 @@ import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
 import type { OpaParams } from '../../rules/adapter/opa.ts';
 import type { OpenTelemetryParams } from '../../rules/adapter/opentelemetry.ts';
 import type { PrometheusParams } from '../../rules/adapter/prometheus.ts';
+import type { RbacParams } from '../../rules/adapter/rbac.ts';
 import type { RedisquotaParams } from '../../rules/adapter/redisquota.ts';
 import type { StatsdParams } from '../../rules/adapter/statsd.ts';
 import type { StdioParams } from '../../rules/adapter/stdio.ts';
@@ -20,6 +21,7 @@ import { openNoop } from './noop.ts';
 import { openOpa } from './opa.ts';
 import { openOpenTelemetry } from './opentelemetry.ts';
 import { openPrometheus } from './prometheus.ts';
+import { openRbac } from './rbac.ts';
 import { openRedisquota } from './redisquota.ts';
 import { openStatsd } from './statsd.ts';
 import { openStdio } from './stdio.ts';
@@ -43,6 +45,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
   opa: opener<OpaParams>(openOpa),
   opentelemetry: opener<OpenTelemetryParams>(openOpenTelemetry),
   prometheus: opener<PrometheusParams>(openPrometheus),
+  rbac: opener<RbacParams>(openRbac),
   redisquota: opener<RedisquotaParams>(openRedisquota),
   statsd: opener<StatsdParams>(openStatsd),
   stdio: opener<StdioParams>(openStdio),

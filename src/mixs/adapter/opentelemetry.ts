@@ -7,7 +7,7 @@ import type { AdapterEnvironment, Handler } from './adapter.ts';
 /** Sends spans and log entries to a collector. */
 export function openOpenTelemetry(params: OpenTelemetryParams, environment: AdapterEnvironment): Handler {
   const { url, deadline, flushInterval, maxQueued } = params;
-  const { handler, lost, now } = environment;
+  const { handler, lost, now, random } = environment;
   const senderOf = (kind: 'traces' | 'logs'): BatchSender =>
     new BatchSender({
       ...environment,
@@ -24,7 +24,7 @@ export function openOpenTelemetry(params: OpenTelemetryParams, environment: Adap
       for (const { template, values } of instances) {
         if (template === 'logentry') logs.add(encodeOtlpLog(values, now()));
         if (template !== 'tracespan') continue;
-        const span = spanOfInstance(values);
+        const span = spanOfInstance(values, random);
         if (span === undefined) lost(1, 'malformed');
         else spans.add(encodeOtlpSpan(span));
       }

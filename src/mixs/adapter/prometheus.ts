@@ -14,6 +14,9 @@ interface OwnMetric {
 /** Series of one metric. Labels come from requests: without a bound anybody who calls could fill the memory. */
 const MAX_SERIES = 10_000;
 
+/** Characters of a label's value. */
+const MAX_LABEL = 512;
+
 /** Makes metrics of instances, in a registry of its own that is scraped on the monitoring port. */
 export function openPrometheus({ metrics }: PrometheusParams, { handler, logger, scraped }: AdapterEnvironment): Handler {
   const registry = new Registry();
@@ -44,9 +47,14 @@ function record({ metric, observe }: OwnMetric, { value, dimensions }: Instances
   const labels: Record<string, string> = {};
   for (const label of metric.labels) {
     const dimension = dimensions[label];
-    labels[label] = dimension === undefined ? '' : textOf(dimension);
+    labels[label] = dimension === undefined ? '' : labelOf(textOf(dimension));
   }
   observe(labels, number);
+}
+
+/** Series are kept: the texts that tell them apart are cut, and copied so that they do not hold the whole that they were cut from. */
+function labelOf(text: string): string {
+  return text.length <= MAX_LABEL ? text : Buffer.from(`${text.slice(0, MAX_LABEL - 1)}…`).toString();
 }
 
 function create({ kind, name, help, labels, buckets }: PrometheusMetric, registry: Registry): Observe {

@@ -1,7 +1,7 @@
 /** How finely time is cut: what was taken is there again after the window's length and a tenth of it at most. */
 const SLOTS = 10;
 
-/** What was taken of an amount within the last so many milliseconds. */
+/** What was taken of an amount within the last so many milliseconds, of a clock that never goes back. */
 export class RollingWindow {
   readonly #slotMs: number;
   readonly #taken = new Float64Array(SLOTS + 1);
@@ -32,17 +32,11 @@ export class RollingWindow {
     return ((slot % this.#taken.length) + this.#taken.length) % this.#taken.length;
   }
 
-  /**
-   * Forgets the slots that have gone out of the window. When the clock is set back, what was taken counts as taken now: it is there again
-   * one window later, and not only when the clock is where it was.
-   */
+  /** Forgets the slots that have gone out of the window. */
   #advance(ms: number): void {
     const now = Math.floor(ms / this.#slotMs);
     if (now === this.#slot) return;
-    if (now < this.#slot) {
-      this.#taken.fill(0);
-      this.#taken[this.#indexOf(now)] = this.#sum;
-    } else if (now - this.#slot > SLOTS) {
+    if (now - this.#slot > SLOTS) {
       this.#taken.fill(0);
       this.#sum = 0;
     } else {

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
-import { LogFile } from '../../io/log/log-file.ts';
+import { LogFile, type LossReport } from '../../io/log/log-file.ts';
 import { lossReport } from '../../io/log/loss-report.ts';
 import { pipeStream } from '../../io/log/pipe-stream.ts';
 import type { StdioLevel, StdioParams } from '../../rules/adapter/stdio.ts';
 import type { TypedValue } from '../../rules/attribute/value.ts';
 import type { BuiltInstance, ReportTemplate } from '../../rules/template/instances.ts';
-import type { AdapterEnvironment, Handler } from './adapter.ts';
+import type { AdapterEnvironment, Handler, LossReason } from './adapter.ts';
 import { jsonOf, timestampText } from './value-text.ts';
 
 const RANK: Readonly<Record<StdioLevel, number>> = { INFO: 0, WARNING: 1, ERROR: 2 };
@@ -31,17 +31,30 @@ interface Sink {
   close(): void;
 }
 
-function openSink({ target }: StdioParams, { handler, stdout, stderr, now }: AdapterEnvironment): Sink {
+function openSink({ target }: StdioParams, environment: AdapterEnvironment): Sink {
+  const { handler, logger, stdout, stderr } = environment;
   if (target.type === 'file') {
-    const file = new LogFile(target.path, lossReport(`${handler}: "${target.path}"`, stderr, now));
-    file.open();
+    const file = new LogFile(target.path, countedLosses(`${handler}: "${target.path}"`, 'refused', environment));
+    if (!file.tryOpen()) logger.warn('a file cannot be opened: its lines are lost until it can', { handler, path: target.path });
     return { write: (line) => file.write(Buffer.from(line)), close: () => file.close() };
   }
   const stream: Writable = pipeStream(
     target.type === 'stdout' ? stdout : stderr,
-    lossReport(`${handler}: ${target.type}`, stderr, now),
+    countedLosses(`${handler}: ${target.type}`, 'queue full', environment),
   );
   return { write: (line) => stream.write(line), close: () => {} };
+}
+
+/** Tells standard error of an outage, as logs do, and counts each line. */
+function countedLosses(name: string, reason: LossReason, { stderr, now, lost }: AdapterEnvironment): LossReport {
+  const report = lossReport(name, stderr, now);
+  return {
+    ...report,
+    lost: (error) => {
+      lost(1, reason);
+      report.lost(error);
+    },
+  };
 }
 
 interface Line {
@@ -56,7 +69,7 @@ function lineOf(built: BuiltInstance<ReportTemplate>, { severityLevels, metricLe
     const { name, timestamp, severity, variables } = built.values;
     return {
       time: timestampText(timestamp),
-      level: severityLevels[severity] ?? 'INFO',
+      level: severityLevels.get(severity) ?? 'INFO',
       instance: name,
       fields: fieldsOf(variables),
     };

@@ -9,7 +9,7 @@ const ID_RANGE = 2 ** 32;
 /** Sends spans to Zipkin. */
 export function openZipkin(params: ZipkinParams, environment: AdapterEnvironment): Handler {
   const { url, sampleProbability, deadline, flushInterval, maxQueued } = params;
-  const { handler, lost } = environment;
+  const { handler, lost, random } = environment;
   const sender = new BatchSender({
     ...environment,
     name: handler,
@@ -23,7 +23,7 @@ export function openZipkin(params: ZipkinParams, environment: AdapterEnvironment
     report: (instances) => {
       for (const { template, values } of instances) {
         if (template !== 'tracespan') continue;
-        const span = spanOfInstance(values);
+        const span = spanOfInstance(values, random);
         if (span === undefined) lost(1, 'malformed');
         else if (isSampled(span.traceId, sampleProbability)) sender.add(encodeZipkin(span));
       }

@@ -23,6 +23,10 @@ const WORDS = 1;
 const FIELD_NAMES = ['', 'words', 'strings', 'int64s', 'doubles', 'bools', 'timestamps', 'durations', 'bytes', 'string_maps'];
 
 const NANOS = 1_000_000_000n;
+/** Seconds of google.protobuf.Timestamp: the years 1 to 9999; of google.protobuf.Duration: 10,000 years either way. */
+const FIRST_SECOND = -62_135_596_800n;
+const LAST_SECOND = 253_402_300_799n;
+const LONGEST_SECONDS = 315_576_000_000n;
 
 export interface DecodeOptions {
   readonly vocabulary: Vocabulary;
@@ -112,8 +116,9 @@ function readValue(reader: BinaryReader, field: number, type: WireType, dictiona
     case 5:
       return reader.bool();
     case 6:
+      return within(nanosFrom(reader.bytes()), FIRST_SECOND, LAST_SECOND, 'a timestamp is in the years 1 to 9999');
     case 7:
-      return nanosFrom(reader.bytes());
+      return within(nanosFrom(reader.bytes()), -LONGEST_SECONDS, LONGEST_SECONDS, 'a duration is of 10000 years at most');
     case 8:
       return addressFrom(reader.bytes());
     default:
@@ -151,6 +156,11 @@ function nanosFrom(bytes: Uint8Array): bigint {
     else reader.skip(type, field);
   }
   return total;
+}
+
+function within(nanos: bigint, first: bigint, last: bigint, rule: string): bigint {
+  if (nanos < first * NANOS || nanos >= (last + 1n) * NANOS) throw new MeshError('invalid', `attributes: ${rule}`);
+  return nanos;
 }
 
 function addressFrom(bytes: Uint8Array): string {

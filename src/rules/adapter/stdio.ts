@@ -8,7 +8,7 @@ const STREAMS = ['STDOUT', 'STDERR', 'FILE'] as const;
 export interface StdioParams {
   readonly target: { readonly type: 'stdout' | 'stderr' } | { readonly type: 'file'; readonly path: string };
   /** By the severity that a log entry has; severities not named are INFO. */
-  readonly severityLevels: Readonly<Record<string, StdioLevel>>;
+  readonly severityLevels: ReadonlyMap<string, StdioLevel>;
   readonly metricLevel: StdioLevel;
   readonly outputLevel: StdioLevel;
   readonly json: boolean;
@@ -47,9 +47,7 @@ function readTarget(fields: Fields): StdioParams['target'] {
   return { type: 'file', path: fields.requiredText('outputPath') };
 }
 
-function readLevels(fields: Fields): Readonly<Record<string, StdioLevel>> {
+function readLevels(fields: Fields): ReadonlyMap<string, StdioLevel> {
   const nested = fields.object('severityLevels');
-  return Object.fromEntries(
-    Object.keys(fields.textMap('severityLevels')).map((name) => [name, nested.oneOf(name, LEVELS) ?? 'INFO']),
-  );
+  return new Map(Object.keys(fields.textMap('severityLevels')).map((name) => [name, nested.oneOf(name, LEVELS) ?? 'INFO']));
 }

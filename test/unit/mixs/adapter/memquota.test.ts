@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import type { QuotaResult } from '../../../../src/mixs/adapter/adapter.ts';
 import { openMemquota } from '../../../../src/mixs/adapter/memquota.ts';
@@ -21,7 +23,11 @@ function open(limit: object = {}, spec: object = {}) {
   const params = memquota.parse({ quotas: [{ name: 'count', maxAmount: 10, validDuration: '10s', ...limit }], ...spec }, SENT);
   if (!params.ok) throw new Error(JSON.stringify(params.problems));
   const clock = { ms: 0 };
-  const environment = adapterEnvironment(() => new Date(START + clock.ms));
+  let timeOfDay = START;
+  const environment = adapterEnvironment(
+    () => new Date(timeOfDay),
+    () => clock.ms,
+  );
   const handler = openMemquota(params.value, environment);
   const ask = ({ amount = 1, bestEffort = false, id = '', user = 'me' }: Ask): QuotaResult => {
     const instance = { name: 'count.quota.ns', dimensions: { user: { type: 'STRING', value: user } as const } };
@@ -30,7 +36,17 @@ function open(limit: object = {}, spec: object = {}) {
     if (result === undefined || result instanceof Promise) throw new Error('memory answers at once');
     return result;
   };
-  return { clock, ask, take: (amount: number, rest: Ask = {}) => ask({ amount, ...rest }).granted };
+  const setTimeOfDay = (ms: number): void => {
+    timeOfDay = ms;
+  };
+  return { clock, ask, setTimeOfDay, take: (amount: number, rest: Ask = {}) => ask({ amount, ...rest }).granted };
+}
+
+/** Bytes that are used after what is not needed has gone. */
+function memoryInUse(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
 }
 
 describe('the memquota adapter', () => {
@@ -72,15 +88,29 @@ describe('the memquota adapter', () => {
     expect(take(10)).to.equal(10);
   });
 
-  it('neither grants anew nor refuses for hours when the clock is set back', () => {
-    const { clock, take } = open();
-    expect(take(10)).to.equal(10);
-    clock.ms = -3_600_000;
-    expect(take(1)).to.equal(0);
-    clock.ms += 9_999;
-    expect(take(1)).to.equal(0);
-    clock.ms += 1_001;
-    expect(take(10)).to.equal(10);
+  it('neither grants anew nor refuses for hours when the time of day is set', () => {
+    for (const hours of [-1, 1]) {
+      const { clock, take, setTimeOfDay } = open();
+      expect(take(10)).to.equal(10);
+      setTimeOfDay(START + hours * 3_600_000);
+      expect(take(1)).to.equal(0);
+      clock.ms = 9_999;
+      expect(take(1)).to.equal(0);
+      clock.ms = 11_000;
+      expect(take(10)).to.equal(10);
+    }
+  });
+
+  it('keeps little of callers with dimensions and ids of a hundred kilobytes, and tells them apart', () => {
+    const { take } = open();
+    const long = 'x'.repeat(100_000);
+    const before = memoryInUse();
+    for (let caller = 0; caller < 500; caller++) take(1, { user: `${long}${caller}`, id: `${long}${caller}` });
+    expect(memoryInUse() - before).to.be.below(10_000_000);
+    expect(take(10, { user: `${long}0` })).to.equal(0);
+    expect(take(9, { user: `${long}0` })).to.equal(9);
+    expect(take(1, { user: `${long}0`, id: `${long}0` })).to.equal(1);
+    expect(take(1, { user: `${long}0`, id: `${long}new` })).to.equal(0);
   });
 
   it('counts those with other dimensions apart, by the first override that fits', () => {
@@ -111,10 +141,10 @@ describe('the memquota adapter', () => {
     expect(take(1, { id: 'd' })).to.equal(0);
   });
 
-  it('knows a call that is tried again after the clock is set back', () => {
-    const { clock, take } = open();
+  it('knows a call that is tried again after the time of day is set', () => {
+    const { take, setTimeOfDay } = open();
     expect(take(6, { id: 'a' })).to.equal(6);
-    clock.ms = -60_000;
+    setTimeOfDay(START + 3_600_000);
     expect(take(6, { id: 'a' })).to.equal(6);
     expect(take(5, { id: 'b' })).to.equal(0);
   });

@@ -69,6 +69,15 @@ describe('the prometheus adapter', () => {
     expect(environment.logger.entries.filter(({ level }) => level === 'warn')).to.have.length(1);
   });
 
+  it('cuts labels that are too long for one', async () => {
+    const { observe, text } = open({ ...INSTANCE, name: 'bytes', kind: 'COUNTER' });
+    observe({ type: 'INT64', value: 1n }, 'a'.repeat(512));
+    observe({ type: 'INT64', value: 2n }, 'b'.repeat(100_000));
+    observe({ type: 'INT64', value: 3n }, `${'b'.repeat(100_000)}c`);
+    const lines = (await text()).split('\n');
+    expect(lines).to.include.members([`mesh_bytes{source="${'a'.repeat(512)}"} 1`, `mesh_bytes{source="${'b'.repeat(511)}…"} 5`]);
+  });
+
   it('is not scraped any more once it is closed', async () => {
     const { handler, text } = open({ ...INSTANCE, name: 'bytes', kind: 'COUNTER' });
     expect(await text()).to.include('mesh_bytes');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -55,6 +55,28 @@ describe('the stdio adapter', () => {
     expect(environment.written()).to.equal(
       '2018-06-01T12:00:00.25Z\terror\tlog.logentry.ns\t{"user":"a\\n\\"b","size":5,"took":"15ms"}\n',
     );
+  });
+
+  it('takes a severity for what it is, whatever it is called', () => {
+    const { report, environment } = open({ outputAsJson: false });
+    void report(entry('constructor'), entry('__proto__'), entry('toString'));
+    expect(environment.written().match(/\tinfo\t/g)).to.have.lengthOf(3);
+  });
+
+  it('counts the lines that it loses, and writes the others once it can', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'stdio-'));
+    try {
+      const path = join(dir, 'later', 'out');
+      const { report, environment } = open({ logStream: 'FILE', outputPath: path });
+      void report(entry('a'), entry('b'));
+      expect(environment.losses.get('refused')).to.equal(2);
+      mkdirSync(join(dir, 'later'));
+      void report(entry('c'));
+      expect(environment.losses.get('refused')).to.equal(2);
+      expect(readFileSync(path, 'utf8').split('\n')).to.have.lengthOf(2);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('writes metrics to a file', async () => {

@@ -71,6 +71,21 @@ describe('the attributes of a message', () => {
     });
   });
 
+  it('have times that there are', () => {
+    const [first, last, longest] = [-62_135_596_800n, 253_402_300_799n, 315_576_000_000n];
+    const time = global('request.time');
+    const span = global('response.duration');
+    expect(decode({ timestamps: [[time, [first, 0]]] }).get('request.time')).to.equal(first * 1_000_000_000n);
+    expect(decode({ timestamps: [[time, [last, 999_999_999]]] }).size).to.equal(1);
+    for (const seconds of [first - 1n, last + 1n, 2n ** 62n]) {
+      expect(refusal(() => decode({ timestamps: [[time, [seconds, 0]]] }))).to.include('in the years 1 to 9999');
+    }
+    expect(decode({ durations: [[span, [-longest, 0]]] }).size).to.equal(1);
+    for (const seconds of [longest + 1n, -longest - 1n]) {
+      expect(refusal(() => decode({ durations: [[span, [seconds, 0]]] }))).to.include('of 10000 years');
+    }
+  });
+
   it('use the default words when they bring none', () => {
     expect(decode({ strings: [[global('source.name'), -1]] }, GLOBAL_WORDS.length, ['a']).get('source.name')).to.equal('a');
   });
