@@ -1,8 +1,9 @@
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
 import type { Duration } from '../lib/duration.ts';
 import type { Cluster } from './cluster.ts';
+import { backEndImages } from './kubelet/back-end-images.ts';
 import { meshProgram } from './kubelet/mesh-program.ts';
 import type { HostFiles } from './kubelet/mount-plan.ts';
 import { keysOf } from './kubelet/object-keys.ts';
@@ -47,6 +48,7 @@ export function nodeRuntime(parts: NodeRuntimeParts): NodeRuntime {
     images: () => ({
       mapped: new Map(Object.entries(parts.mappedImages())),
       hostHas: (program) => findProgram(program, path) !== undefined,
+      backEnds: backEndImages(host.env, { program: (name) => findProgram(name, path), exists: existsSync }),
     }),
     mesh: meshProgram(env),
     baseEnvironment: { PATH: path, HOME: '/root', ...parts.environment },

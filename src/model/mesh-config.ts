@@ -23,6 +23,8 @@ export interface MeshConfig {
   readonly enableTracing: boolean;
   /** Of the requests that no traced one caused, in percent. */
   readonly traceSampling: number;
+  /** Zipkin's server, for sidecars whose agent names none; a service of the mesh or any host that they can resolve. `undefined`: spans go nowhere. */
+  readonly traceCollector: ServerAddress | undefined;
   /** Whom sidecars ask before they let a request or a connection in; `undefined`: nobody. */
   readonly mixerCheckServer: ServerAddress | undefined;
   /** Whom they tell what requests and connections came to; `undefined`: nobody. */
@@ -35,7 +37,7 @@ export interface MeshConfig {
   readonly disableMixerHttpReports: boolean;
 }
 
-/** A service of the mesh, by the host name that the registry has for it, and one of its ports. */
+/** A host name and a port. Of mixs it is the host name that the registry has for a service of the mesh. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
@@ -53,6 +55,7 @@ export const DEFAULT_MESH_CONFIG: MeshConfig = {
   accessLogFile: '',
   enableTracing: false,
   traceSampling: 100,
+  traceCollector: undefined,
   mixerCheckServer: undefined,
   mixerReportServer: undefined,
   policyCheckFailOpen: false,

@@ -13,6 +13,8 @@ export interface ImageRules {
   readonly mapped: ReadonlyMap<string, string>;
   /** Whether the host has a program of that name or path. */
   readonly hostHas: (program: string) => boolean;
+  /** Command lines of back ends that this machine has, by the last part of the image's name. */
+  readonly backEnds: ReadonlyMap<string, readonly string[]>;
 }
 
 const SERVERS = ['httpbin', 'jwks'];
@@ -43,6 +45,8 @@ export function imageProgram(
     return { type: 'mesh', args: ['lab', 'image', name, ...serverArguments(container)] };
   }
   if (command !== undefined && program !== undefined) return { type: 'host', argv: [...command, ...args] };
+  const backEnd = rules.backEnds.get(name);
+  if (backEnd !== undefined) return { type: 'host', argv: [...backEnd, ...args] };
   if (name === 'sleep') return { type: 'host', argv: ['sleep', ...(args.length > 0 ? args : ['infinity'])] };
   throw new MeshError(
     'not_found',

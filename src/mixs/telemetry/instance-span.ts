@@ -1,14 +1,17 @@
 import type { TypedValue } from '../../rules/attribute/value.ts';
 import type { Instances } from '../../rules/template/instances.ts';
-import { parseSpanId, parseTraceId, type Span } from './span.ts';
+import { newSpanId, parseSpanId, parseTraceId, type Span } from './span.ts';
 
 const ALL_BITS = 0xffff_ffff_ffff_ffffn;
 
-/** The span that a tracespan instance describes; `undefined` where its ids are none, or it ends before it begins. */
-export function spanOfInstance(instance: Instances['tracespan']): Span | undefined {
+/**
+ * The span that a tracespan instance describes, with an id of its own where it names none; `undefined` where its ids are none, or it ends before
+ * it begins. `random` gives numbers of [0, 1).
+ */
+export function spanOfInstance(instance: Instances['tracespan'], random: () => number): Span | undefined {
   const { startTime, endTime, clientSpan = false, rewriteClientSpanId = false } = instance;
   const traceId = parseTraceId(instance.traceId);
-  const spanId = parseSpanId(instance.spanId);
+  const spanId = instance.spanId === undefined ? newSpanId(random) : parseSpanId(instance.spanId);
   const parentSpanId = parseSpanId(instance.parentSpanId);
   const hasBadParent = (instance.parentSpanId ?? '') !== '' && parentSpanId === undefined;
   if (traceId === undefined || spanId === undefined || hasBadParent || endTime < startTime) return undefined;

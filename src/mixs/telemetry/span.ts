@@ -27,6 +27,8 @@ export interface SpanEndpoint {
 const SPAN_ID = /^[0-9a-f]{16}$/;
 const TRACE_ID = /^(?:[0-9a-f]{16}){1,2}$/;
 const ZEROS = /^0+$/;
+const HALF = 2 ** 32;
+const LEAST_ID = '0000000000000001';
 
 /** A trace's id as b3 has it (16 or 32 hexadecimal digits, not all zero), in 32 digits; `undefined` for what is none. */
 export function parseTraceId(text: string | undefined): string | undefined {
@@ -38,4 +40,14 @@ export function parseTraceId(text: string | undefined): string | undefined {
 export function parseSpanId(text: string | undefined): string | undefined {
   const id = text?.toLowerCase() ?? '';
   return SPAN_ID.test(id) && !ZEROS.test(id) ? id : undefined;
+}
+
+/** An id for a new span; `random` gives numbers of [0, 1). */
+export function newSpanId(random: () => number): string {
+  const half = (): string =>
+    Math.floor(random() * HALF)
+      .toString(16)
+      .padStart(8, '0');
+  const id = half() + half();
+  return ZEROS.test(id) ? LEAST_ID : id;
 }

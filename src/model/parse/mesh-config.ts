@@ -38,6 +38,7 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
     ...refusedProxySettings(given.defaultConfig),
     ...checkSchema(validateMeshConfig, MESH_CONFIG, known, ''),
     ...['mixerCheckServer', 'mixerReportServer'].flatMap((key) => portProblem(key, known[key])),
+    ...portProblem('defaultConfig.tracing.zipkin.address', collectorIn(known['defaultConfig'])),
     ...(timeout.ok ? [] : timeout.problems),
   ];
   if (!timeout.ok || problems.length > 0) return { ok: false, problems };
@@ -60,6 +61,7 @@ function parseValue(value: unknown): Parsed<MeshConfig> {
       ...proxyConfig,
       ...(tracing?.sampling === undefined ? {} : { traceSampling: tracing.sampling }),
       ...(mode === undefined ? {} : { outboundTrafficPolicy: mode }),
+      traceCollector: serverAddress(tracing?.zipkin?.address),
       mixerCheckServer: serverAddress(mixerCheckServer),
       mixerReportServer: serverAddress(mixerReportServer),
       connectTimeout: timeout.value,
@@ -75,6 +77,7 @@ type RawMeshConfig = Partial<
     | 'outboundTrafficPolicy'
     | 'controlPlaneAuthPolicy'
     | 'traceSampling'
+    | 'traceCollector'
     | 'mixerCheckServer'
     | 'mixerReportServer'
   >
@@ -83,7 +86,7 @@ type RawMeshConfig = Partial<
   readonly mixerCheckServer?: string;
   readonly mixerReportServer?: string;
   readonly defaultConfig?: Partial<Pick<MeshConfig, 'controlPlaneAuthPolicy'>> & {
-    readonly tracing?: { readonly sampling?: number };
+    readonly tracing?: { readonly sampling?: number; readonly zipkin?: { readonly address: string } };
   };
   readonly outboundTrafficPolicy?: MeshConfig['outboundTrafficPolicy'] | { readonly mode: MeshConfig['outboundTrafficPolicy'] };
 };
@@ -93,6 +96,12 @@ function serverAddress(text: string | undefined): ServerAddress | undefined {
   if (text === undefined) return undefined;
   const [host = '', port = ''] = text.split(':');
   return { host, port: Number(port) };
+}
+
+function collectorIn(config: unknown): unknown {
+  const tracing = isMapping(config) ? config['tracing'] : undefined;
+  const zipkin = isMapping(tracing) ? tracing['zipkin'] : undefined;
+  return isMapping(zipkin) ? zipkin['address'] : undefined;
 }
 
 function portProblem(path: string, text: unknown): readonly Problem[] {

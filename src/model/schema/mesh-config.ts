@@ -7,6 +7,12 @@ const SERVER = {
   pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+:[0-9]{1,5}$',
   message: 'must be a service of the mesh and its port, such as mesh-policy.mesh-system.svc.cluster.local:9091',
 } as const;
+const COLLECTOR = {
+  type: 'string',
+  maxLength: 260,
+  pattern: '^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?:[0-9]{1,5}$',
+  message: 'must be host:port, such as zipkin.monitoring:9411',
+} as const;
 const MODE = { enum: ['REGISTRY_ONLY', 'ALLOW_ANY'] } as const;
 
 export const MESH_CONFIG = {
@@ -50,7 +56,15 @@ export const MESH_CONFIG = {
         tracing: {
           type: 'object',
           additionalProperties: false,
-          properties: { sampling: { type: 'number', minimum: 0, maximum: 100, message: 'must be a percentage from 0 to 100' } },
+          properties: {
+            sampling: { type: 'number', minimum: 0, maximum: 100, message: 'must be a percentage from 0 to 100' },
+            zipkin: {
+              type: 'object',
+              additionalProperties: false,
+              required: ['address'],
+              properties: { address: COLLECTOR },
+            },
+          },
         },
       },
     },

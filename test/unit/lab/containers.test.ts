@@ -18,8 +18,9 @@ function container(fields: Readonly<Record<string, unknown>>): ContainerSpec {
 }
 
 describe('lab images', () => {
-  const none = { mapped: new Map<string, string>(), hostHas: () => false };
-  const host = { mapped: new Map<string, string>(), hostHas: () => true };
+  const backEnds = new Map([['redis', ['redis-server']]]);
+  const none = { mapped: new Map<string, string>(), hostHas: () => false, backEnds };
+  const host = { ...none, hostHas: () => true };
 
   it('reads an image name without tag and digest', () => {
     expect(repositoryOf('docker.io/foo/httpbin:1')).to.equal('docker.io/foo/httpbin');
@@ -61,6 +62,13 @@ describe('lab images', () => {
       none,
       { type: 'host', argv: ['a', 'b', 'c'] },
     ],
+    [
+      'a back end with its arguments',
+      { image: 'library/redis:8', args: ['--save', ''] },
+      none,
+      { type: 'host', argv: ['redis-server', '--save', ''] },
+    ],
+    ['a back end by its own command', { image: 'redis', command: ['other'] }, none, { type: 'host', argv: ['other'] }],
     [
       'an image of --image before its command',
       { image: 'r/web:2', command: ['a'] },

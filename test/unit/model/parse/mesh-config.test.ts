@@ -33,7 +33,7 @@ disablePolicyChecks: true
 disableMixerHttpReports: true
 defaultConfig:
   controlPlaneAuthPolicy: MUTUAL_TLS
-  tracing: {sampling: 12.5}
+  tracing: {sampling: 12.5, zipkin: {address: 'zipkin.monitoring:9411'}}
 `;
     expect(parseMeshConfig(text)).to.deep.equal({
       ok: true,
@@ -48,6 +48,7 @@ defaultConfig:
         accessLogFile: '/dev/stdout',
         enableTracing: true,
         traceSampling: 12.5,
+        traceCollector: { host: 'zipkin.monitoring', port: 9411 },
         mixerCheckServer: { host: 'mesh-policy.mesh-system.svc.cluster.local', port: 9091 },
         mixerReportServer: { host: 'mesh-telemetry.mesh-system.svc.cluster.local', port: 9092 },
         policyCheckFailOpen: true,
