@@ -4,6 +4,7 @@ import { milliseconds, seconds } from '../lib/duration.ts';
 import { describeObject, type KubeObject, type ResourceKind } from '../model/object.ts';
 import { compileConfiguration } from '../rules/config/compile.ts';
 import type { Configuration, ConfiguredHandler, ObjectProblem } from '../rules/config/configuration.ts';
+import { Permissions } from '../rules/rbac/permissions.ts';
 import { type Collection, followKind } from '../sources/collection.ts';
 import { createDebouncer, type Timers } from '../sources/debounce.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
@@ -16,6 +17,7 @@ const QUIET = milliseconds(100);
 const LONGEST = seconds(2);
 /** Calls of a handler that was replaced, and its last flush, have this long. */
 const HANDLER_GRACE_MS = 5_000;
+const NO_PERMISSIONS = new Permissions([], []);
 
 export interface RulesInForce {
   readonly configuration: Configuration;
@@ -26,7 +28,8 @@ export interface FollowRulesOptions {
   readonly store: ObjectStore;
   readonly kinds: readonly ResourceKind[];
   readonly dispatch: DispatchOptions;
-  readonly open: (handler: ConfiguredHandler, signal: AbortSignal) => Handler;
+  /** `permissions` gives what the roles in force allow when it is called. */
+  readonly open: (handler: ConfiguredHandler, signal: AbortSignal, permissions: () => Permissions) => Handler;
   readonly onChange: (configuration: Configuration) => void;
   readonly timers: Timers;
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -43,8 +46,9 @@ export interface FollowedRules {
 /** Resolves when the first configuration is in force. A change is in force as a whole, between two requests. */
 export async function followRules(options: FollowRulesOptions): Promise<FollowedRules> {
   const { store, kinds, logger, signal, timers } = options;
+  const permissions = (): Permissions => current?.configuration.permissions ?? NO_PERMISSIONS;
   const handlers = new HandlerTable({
-    open: options.open,
+    open: (handler, closed) => options.open(handler, closed, permissions),
     graceMs: HANDLER_GRACE_MS,
     sleep: options.sleep,
     onProblem: ({ id }, error) => logger.error('a handler does not work', { handler: id, reason: error.message }),

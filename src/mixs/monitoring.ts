@@ -51,6 +51,8 @@ function configurationPage(rules: FollowedRules, store: OpenedStore): unknown {
     })),
     handlers: [...configuration.handlers.values()].map(({ id, adapter }) => ({ handler: id, adapter })),
     instances: [...configuration.instances.values()].map(({ name, template }) => ({ instance: name, template })),
+    roles: [...configuration.serviceRoles.keys()],
+    roleBindings: [...configuration.serviceRoleBindings].map(([binding, { role }]) => ({ binding, role })),
     problems: [
       ...store.problems().map((problem) => ({ problem: formatProblem(problem), inForce: 'last good' })),
       ...configuration.problems.map(({ object, inForce, ...problem }) => ({

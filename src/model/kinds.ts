@@ -55,13 +55,14 @@ export function findKind(kinds: Kinds, apiVersion: string, kind: string): Resour
 }
 
 /**
- * Whether an apiVersion is of the group of mixs' configuration (`config.<domain>`) and none of these kinds is: what another component reads
- * is nothing of ours, and nothing wrong.
+ * Whether an apiVersion is of a group of mixs' configuration (`config.<domain>`, `rbac.<domain>`) and none of these kinds is: what another
+ * component reads is nothing of ours, and nothing wrong.
  */
 export function isForOthers(kinds: Kinds, apiVersion: string): boolean {
-  const group = groupOf(kinds.policy).replace(/^[^.]*/, 'config');
   const known = Object.values<ResourceKind>({ ...kinds });
-  return apiVersion.startsWith(`${group}/`) && !known.some((kind) => groupOf(kind) === group);
+  return ['config', 'rbac']
+    .map((word) => groupOf(kinds.policy).replace(/^[^.]*/, word))
+    .some((group) => apiVersion.startsWith(`${group}/`) && !known.some((kind) => groupOf(kind) === group));
 }
 
 /** The API group of a kind: `apps`, `authentication.mesh.io`; empty for the core group. */

@@ -7,6 +7,7 @@ import { noop } from './noop.ts';
 import { opa } from './opa.ts';
 import { opentelemetry } from './opentelemetry.ts';
 import { prometheus } from './prometheus.ts';
+import { rbac } from './rbac.ts';
 import { redisquota } from './redisquota.ts';
 import { statsd } from './statsd.ts';
 import { stdio } from './stdio.ts';
@@ -14,7 +15,7 @@ import { zipkin } from './zipkin.ts';
 
 /** Every adapter, by the name that is also the kind of its handlers. */
 export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
-  [denier, kubernetesenv, listchecker, memquota, noop, opa, opentelemetry, prometheus, redisquota, statsd, stdio, zipkin].map(
+  [denier, kubernetesenv, listchecker, memquota, noop, opa, opentelemetry, prometheus, rbac, redisquota, statsd, stdio, zipkin].map(
     (adapter) => [adapter.name, adapter],
   ),
 );

@@ -5,6 +5,9 @@ import { ADAPTERS } from '../adapter/adapters.ts';
 import { vocabularyWith } from '../attribute/standard-vocabulary.ts';
 import { expressionCompiler } from '../expression/compile.ts';
 import type { CompiledExpression, CompileExpression } from '../expression/types.ts';
+import { Permissions } from '../rbac/permissions.ts';
+import { parseServiceRole, type ServiceRole } from '../rbac/service-role.ts';
+import { parseServiceRoleBinding, type ServiceRoleBinding } from '../rbac/service-role-binding.ts';
 import type { CompiledInstance } from '../template/template.ts';
 import { isTemplateName, TEMPLATES } from '../template/templates.ts';
 import { manifestAttributes } from './attribute-manifest.ts';
@@ -55,7 +58,23 @@ class Compilation {
     const quotaSpecs = this.#quotaSpecs({ compile, allocated: allocatedQuotas(rules) });
     const quotaBindings = this.#quotaBindings(quotaSpecs);
     const charges = new QuotaCharges(quotaBindings.values());
-    return { vocabulary, instances, handlers, rules, quotaSpecs, quotaBindings, charges, problems: this.#problems };
+    // No last good ones: what was allowed once is no permission when what is written now cannot be read.
+    const serviceRoles = this.#each('ServiceRole', undefined, parseServiceRole);
+    const serviceRoleBindings = this.#each('ServiceRoleBinding', undefined, (object) => bindTo(serviceRoles, object));
+    const permissions = new Permissions(serviceRoles.values(), serviceRoleBindings.values());
+    return {
+      vocabulary,
+      instances,
+      handlers,
+      rules,
+      quotaSpecs,
+      quotaBindings,
+      charges,
+      serviceRoles,
+      serviceRoleBindings,
+      permissions,
+      problems: this.#problems,
+    };
   }
 
   #ofKind(kind: string): readonly KubeObject[] {
@@ -136,6 +155,16 @@ class Compilation {
     }
     return compiled;
   }
+}
+
+/** A binding whose role is there. */
+function bindTo(roles: ReadonlyMap<string, ServiceRole>, object: KubeObject): Parsed<ServiceRoleBinding> {
+  const parsed = parseServiceRoleBinding(object);
+  if (!parsed.ok) return parsed;
+  const id = idOf(parsed.value.role, 'ServiceRole', parsed.value.namespace);
+  if (roles.has(id)) return parsed;
+  const problem: RuleProblem = { path: 'spec.roleRef.name', message: `there is no ${id} in force`, dangling: true };
+  return { ok: false, problems: [problem] };
 }
 
 const attemptOf = <T>(parsed: Parsed<T>): Attempt<T> => (parsed.ok ? { value: parsed.value } : { problems: parsed.problems });

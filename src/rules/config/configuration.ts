@@ -2,6 +2,9 @@ import type { Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import type { Vocabulary } from '../attribute/bag.ts';
 import type { CompiledExpression } from '../expression/types.ts';
+import type { Permissions } from '../rbac/permissions.ts';
+import type { ServiceRole } from '../rbac/service-role.ts';
+import type { ServiceRoleBinding } from '../rbac/service-role-binding.ts';
 import type { CompiledInstance } from '../template/template.ts';
 import type { CompiledQuotaBinding, CompiledQuotaSpec, QuotaCharges } from './quota-charges.ts';
 
@@ -15,6 +18,10 @@ export interface Configuration {
   readonly quotaBindings: ReadonlyMap<string, CompiledQuotaBinding>;
   /** What requests cost, of all bindings. */
   readonly charges: QuotaCharges;
+  readonly serviceRoles: ReadonlyMap<string, ServiceRole>;
+  readonly serviceRoleBindings: ReadonlyMap<string, ServiceRoleBinding>;
+  /** What roles and bindings allow. */
+  readonly permissions: Permissions;
   readonly problems: readonly ObjectProblem[];
 }
 

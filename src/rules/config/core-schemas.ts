@@ -1,5 +1,7 @@
 import { SCHEMA } from '../adapter/define.ts';
 import { VALUE_TYPES } from '../attribute/value.ts';
+import { SERVICE_ROLE_SCHEMA } from '../rbac/service-role.ts';
+import { SERVICE_ROLE_BINDING_SCHEMA } from '../rbac/service-role-binding.ts';
 import type { CorePart } from './kinds.ts';
 
 const header = SCHEMA.object(
@@ -63,5 +65,10 @@ export const CORE_SCHEMAS: Readonly<Record<CorePart, { readonly description: str
         SCHEMA.object({ name: SCHEMA.text, namespace: SCHEMA.text, domain: SCHEMA.text, service: SCHEMA.text }),
       ),
     }),
+  },
+  ServiceRole: { description: 'What may be done to services of its namespace', schema: SERVICE_ROLE_SCHEMA },
+  ServiceRoleBinding: {
+    description: 'Who may do what a ServiceRole of its namespace says',
+    schema: SERVICE_ROLE_BINDING_SCHEMA,
   },
 };

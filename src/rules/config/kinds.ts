@@ -4,7 +4,15 @@ import type { ResourceKind } from '../../model/object.ts';
 import { ADAPTERS } from '../adapter/adapters.ts';
 import { TEMPLATES } from '../template/templates.ts';
 
-export type CorePart = 'attributemanifest' | 'rule' | 'handler' | 'instance' | 'QuotaSpec' | 'QuotaSpecBinding';
+export type CorePart =
+  | 'attributemanifest'
+  | 'rule'
+  | 'handler'
+  | 'instance'
+  | 'QuotaSpec'
+  | 'QuotaSpecBinding'
+  | 'ServiceRole'
+  | 'ServiceRoleBinding';
 
 /** What a kind of configuration is for. */
 export type RuleKind = { readonly resource: ResourceKind } & (
@@ -13,12 +21,23 @@ export type RuleKind = { readonly resource: ResourceKind } & (
   | { readonly part: 'template'; readonly name: string }
 );
 
-const CORE: readonly CorePart[] = ['attributemanifest', 'handler', 'instance', 'rule', 'QuotaSpec', 'QuotaSpecBinding'];
+const CORE: readonly CorePart[] = [
+  'attributemanifest',
+  'handler',
+  'instance',
+  'rule',
+  'QuotaSpec',
+  'QuotaSpecBinding',
+  'ServiceRole',
+  'ServiceRoleBinding',
+];
+/** Kinds of the group `rbac.<domain>/v1alpha1`, where users have them. */
+const ROLES: readonly string[] = ['ServiceRole', 'ServiceRoleBinding'];
 
-/** Every kind of configuration that mixs reads, group `config.<domain>/v1alpha2`. */
+/** Every kind of configuration that mixs reads: of group `config.<domain>/v1alpha2`, and roles of `rbac.<domain>/v1alpha1`. */
 export function ruleKinds(domain: string): readonly RuleKind[] {
   const resource = (kind: string): ResourceKind => ({
-    apiVersion: `config.${domain}/v1alpha2`,
+    apiVersion: ROLES.includes(kind) ? `rbac.${domain}/v1alpha1` : `config.${domain}/v1alpha2`,
     kind,
     plural: pluralOf(kind.toLowerCase()),
     namespaced: true,

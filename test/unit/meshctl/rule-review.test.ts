@@ -5,7 +5,7 @@ import { reviewRuleManifests } from '../../../src/meshctl/rule-review.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
 import { allKinds, ruleKinds } from '../../../src/rules/config/kinds.ts';
 import { MemoryStore } from '../../../src/sources/store/memory.ts';
-import { ruleObject } from '../../fakes/rule-objects.ts';
+import { roleObject, ruleObject } from '../../fakes/rule-objects.ts';
 
 const NAMES = namesFor('mesh.io');
 const KINDS = ruleKinds(NAMES.domain);
@@ -49,6 +49,19 @@ describe('review of what is written for mixs', () => {
       [ruleObject('rule', 'r', { ...(RULE['spec'] as object), match: 'source.ip ==' })],
     );
     expect(wrong[0]).to.include('rules.yaml:1: spec.match: rule mesh-system/r: ');
+  });
+
+  it('does the same for roles', async () => {
+    const role = roleObject('ServiceRole', 'reader', { rules: [{ services: ['*'] }] });
+    const bound = (kind: string) =>
+      roleObject('ServiceRoleBinding', 'b', { subjects: [{ user: '*' }], roleRef: { kind, name: 'reader' } });
+    expect(await review([role], [bound('ServiceRole')])).to.deep.equal({ refused: [], warnings: [] });
+    expect((await review([], [bound('ServiceRole')])).warnings).to.deep.equal([
+      'rules.yaml:1: spec.roleRef.name: ServiceRoleBinding foo/b: there is no reader.ServiceRole.foo in force; it is not in force until there is',
+    ]);
+    expect((await review([role], [bound('ClusterRole')])).refused).to.deep.equal([
+      'rules.yaml:1: spec.roleRef.kind: ServiceRoleBinding foo/b: "ClusterRole" is not ServiceRole',
+    ]);
   });
 
   it('does not hold the mistakes of others against anybody', async () => {

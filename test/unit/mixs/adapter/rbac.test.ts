@@ -13,7 +13,10 @@ const ROLE = {
       services: ['api'],
       paths: ['/public/*', '*.html'],
       methods: ['GET'],
-      constraints: [{ key: 'labels[version]', values: ['v1'] }, { key: 'size', values: ['1*'] }],
+      constraints: [
+        { key: 'labels[version]', values: ['v1'] },
+        { key: 'size', values: ['1*'] },
+      ],
     },
   ],
 };
@@ -42,14 +45,18 @@ function handlerOf(params: Partial<RbacParams> = {}, objects = OBJECTS) {
             service: 'api',
             method: 'GET',
             path: '/public/a',
-            properties: { labels: { type: 'STRING_MAP', value: new Map([['version', 'v1']]) }, size: { type: 'INT64', value: 12n } },
+            properties: {
+              labels: { type: 'STRING_MAP', value: new Map([['version', 'v1']]) },
+              size: { type: 'INT64', value: 12n },
+            },
             ...action,
           },
         },
       },
       { signal: new AbortController().signal },
     );
-  const code = async (...request: Parameters<typeof check>): Promise<number | undefined> => (await check(...request))?.status.code;
+  const code = async (...request: Parameters<typeof check>): Promise<number | undefined> =>
+    (await check(...request))?.status.code;
   return { check, code, logged: environment.logger.entries };
 }
 
@@ -100,7 +107,8 @@ describe('the rbac adapter', () => {
   it('is not led astray by what stands behind a path', async () => {
     const { code } = handlerOf();
     expect(await code({}, { path: '/secret.html?x' })).to.equal(0);
-    for (const path of ['/secret?x=.html', '/secret#.html', '/secret?\n.html']) expect(await code({}, { path }), path).to.equal(7);
+    for (const path of ['/secret?x=.html', '/secret#.html', '/secret?\n.html'])
+      expect(await code({}, { path }), path).to.equal(7);
   });
 
   it('refuses nothing while it is permissive, and logs what it would have', async () => {

@@ -166,7 +166,13 @@ describe('the configuration of mixs', () => {
       metric: 'metrics',
       prometheus: 'prometheuses',
       QuotaSpecBinding: 'quotaspecbindings',
+      ServiceRoleBinding: 'servicerolebindings',
+      rbac: 'rbacs',
     });
-    expect(ruleKinds('a.b').every(({ resource: { apiVersion } }) => apiVersion === 'config.a.b/v1alpha2')).to.equal(true);
+    const others = ruleKinds('a.b').filter(({ resource: { apiVersion } }) => apiVersion !== 'config.a.b/v1alpha2');
+    expect(others.map(({ resource: { apiVersion, kind } }) => `${apiVersion} ${kind}`)).to.deep.equal([
+      'rbac.a.b/v1alpha1 ServiceRole',
+      'rbac.a.b/v1alpha1 ServiceRoleBinding',
+    ]);
   });
 });

@@ -16,6 +16,15 @@ describe('the reference page of rules', () => {
     expect([...rules.keys()]).to.deep.equal(['no-bar.rule.mesh-system']);
   });
 
+  it('shows a role and a binding that allow something', () => {
+    const yaml = [...PAGE.matchAll(/```yaml\n(.*?)```/gs)]
+      .map(([, text = '']) => text)
+      .find((text) => text.includes('ServiceRole'));
+    const { problems, serviceRoles, serviceRoleBindings } = compileConfiguration(loadAll(yaml ?? '') as KubeObject[]);
+    expect(problems).to.deep.equal([]);
+    expect([serviceRoles.size, serviceRoleBindings.size]).to.deep.equal([1, 1]);
+  });
+
   it('names every function and every template', () => {
     const missing = [...FUNCTIONS.keys()].filter((name) => !new RegExp(`[\`.]${name}\\(`).test(PAGE));
     expect(missing).to.deep.equal([]);

@@ -240,7 +240,7 @@ describe('directory store', () => {
     it('leaves the configuration of mixs to those who read it, and tells them what kinds there are', async () => {
       await file(
         'a.yaml',
-        `${yaml('a')}---\napiVersion: config.mesh.io/v1alpha2\nkind: rul\nmetadata: {name: x, namespace: foo}\n`,
+        `${yaml('a')}---\napiVersion: config.mesh.io/v1alpha2\nkind: rul\nmetadata: {name: x, namespace: foo}\n---\napiVersion: rbac.mesh.io/v1alpha1\nkind: ServiceRol\nmetadata: {name: x, namespace: foo}\n`,
       );
       const store = open();
       expect(await namesOf(store)).to.deep.equal(['foo/a']);
@@ -249,6 +249,7 @@ describe('directory store', () => {
       expect(await namesOf(reader)).to.deep.equal(['foo/a']);
       expect(problemsOf(reader)).to.deep.equal([
         'a.yaml:7: kind: unknown kind "rul" of config.mesh.io/v1alpha2; did you mean "rule"?',
+        'a.yaml:11: kind: unknown kind "ServiceRol" of rbac.mesh.io/v1alpha1; did you mean "ServiceRole"?',
       ]);
       await reader.close();
     });
@@ -432,7 +433,7 @@ describe('directory store', () => {
       );
       expect(exits).to.deep.equal([0, 0, 0]);
       expect((await store.get(ref('counter'))).spec).to.deep.equal({ count: 30 });
-    }).timeout(30_000);
+    }).timeout(120_000);
   });
 
   describe('failures of the file system', () => {
