@@ -101,18 +101,13 @@ function checkedSettings(pod: PodManifest, context: InjectionContext, title: str
 }
 
 /**
- * A pod with a native sidecar shows that the cluster has them. The proxy must be one too, and first, for that one to have it: for its
- * connections, and for the probes that the proxy answers in its place. A pod that is to end, such as that of a Job, would not with an
- * ordinary proxy beside it.
+ * A native sidecar starts before the application and ends after it, so that the network is there all the time and the pods of Jobs end: it
+ * is what every pod gets where the cluster has them. A pod with one of its own shows that it does, and needs the proxy to be one too:
+ * for that one's connections, and for the probes that the proxy answers in its place.
  */
 function nativeSidecarFor(pod: PodManifest, { nativeSidecar }: Settings, { nativeSidecars }: InjectionContext): string {
   if (nativeSidecar !== 'auto') return nativeSidecar;
-  const hasOwn = (pod.spec.initContainers ?? []).some(isNativeSidecar);
-  return String(hasOwn || (endsByItself(pod.spec) && nativeSidecars()));
-}
-
-function endsByItself({ restartPolicy }: PodSpec): boolean {
-  return restartPolicy === 'Never' || restartPolicy === 'OnFailure';
+  return String(nativeSidecars() || (pod.spec.initContainers ?? []).some(isNativeSidecar));
 }
 
 function securityFieldOf(owner: PodSpec | NamedItem, field: 'runAsUser' | 'runAsGroup'): unknown {

@@ -61,7 +61,7 @@ const SETTINGS = {
   // Tells the proxy's own connections where it has no user of its own, as in a user namespace that has only one.
   proxyMark: spec('none', '', firewallMark),
   mergeMetrics: spec('sidecar', 'true', oneOf(['true', 'false'])),
-  // Kubernetes before 1.28 refuses or ignores such containers. `auto`: where the pod has one of its own, which shows that they work.
+  // Kubernetes before 1.28 refuses or ignores such containers. `auto`: where the cluster, or a pod that has one of its own, shows that they work.
   nativeSidecar: spec('sidecar', 'auto', oneOf(['true', 'false', 'auto'])),
 } satisfies Record<string, SettingSpec>;
 

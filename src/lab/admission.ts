@@ -61,7 +61,9 @@ export class Admission {
     }
     const hash = (template: string): string => createHash('sha256').update(template).digest('hex');
     const values = { ...config.value.values, ...this.#overrides };
-    this.#context = injectionContext({ names: this.#names, config: { ...config.value, values }, mesh, hash });
+    // The lab's own kubelet runs them.
+    const nativeSidecars = (): boolean => true;
+    this.#context = injectionContext({ names: this.#names, config: { ...config.value, values }, mesh, hash, nativeSidecars });
     this.#contextKey = key;
     return this.#context;
   }

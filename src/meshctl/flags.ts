@@ -99,6 +99,12 @@ export const injectFlags = flagTable({
     default: [],
     summary: 'outbound ports that do not go through the sidecar',
   },
+  nativeSidecar: {
+    type: 'string',
+    default: 'auto',
+    options: ['true', 'false', 'auto'],
+    summary: 'whether the sidecar is a native one, which clusters have from Kubernetes 1.29 on; auto: in pods that have one of their own',
+  },
 });
 
 const controlPlaneFlags = flagTable({

@@ -22,6 +22,7 @@ const SETTING_FLAGS = {
   includeInboundPorts: 'includeInboundPorts',
   excludeInboundPorts: 'excludeInboundPorts',
   excludeOutboundPorts: 'excludeOutboundPorts',
+  nativeSidecar: 'nativeSidecar',
 } as const satisfies Partial<Record<keyof typeof injectFlags, SettingName>>;
 
 /**
@@ -49,7 +50,7 @@ function withFlags(config: InjectionConfig, { options, given }: InjectInvocation
   const values: Record<SettingName, string> = { ...config.values } satisfies Settings;
   for (const flag of Object.keys(SETTING_FLAGS) as (keyof typeof SETTING_FLAGS)[]) {
     const setting = SETTING_FLAGS[flag];
-    if (given.has(flag)) values[setting] = checkSetting(setting, options[flag].join(','), `--${flag}`, problems);
+    if (given.has(flag)) values[setting] = checkSetting(setting, [options[flag]].flat().join(','), `--${flag}`, problems);
   }
   if (problems.length === 0) return { ...config, values };
   throw new MeshError('usage', problems.map(({ path, message }) => `${path} ${message}`).join('; '));

@@ -28,9 +28,22 @@ export const HOST: Host = {
 export interface PodSummary {
   readonly name: string;
   readonly uid: string;
+  /** Native sidecars first, then the others; none that ends before the application starts. */
   readonly containers: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
 }
+
+interface Container {
+  readonly name: string;
+  readonly restartPolicy?: string;
+}
+
+interface PodContainers {
+  readonly initContainers?: readonly Container[];
+  readonly containers: readonly Container[];
+}
+
+const isLasting = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
 export class ClusterMesh {
   readonly cluster: TestCluster;
@@ -95,11 +108,11 @@ export class ClusterMesh {
 
   async pods(namespace: string): Promise<readonly PodSummary[]> {
     const { items } = JSON.parse(await this.ask('get', 'pods', '-n', namespace, '-o', 'json'));
-    return items.map(({ metadata, spec }: { metadata: PodSummary; spec: { containers: { name: string }[] } }) => ({
+    return items.map(({ metadata, spec }: { metadata: PodSummary; spec: PodContainers }) => ({
       name: metadata.name,
       uid: metadata.uid,
       annotations: metadata.annotations ?? {},
-      containers: spec.containers.map(({ name }) => name),
+      containers: [...(spec.initContainers ?? []).filter(isLasting), ...spec.containers].map(({ name }) => name),
     }));
   }
 

@@ -101,10 +101,17 @@ describe('injection by a real API server', function () {
     }
   });
 
-  it('lets pods that end have the proxy as a native sidecar, as this API server has them', async () => {
-    const { spec } = await created({ metadata: {}, spec: { ...PLAIN.spec, restartPolicy: 'Never' } });
-    expect(spec.containers.map(({ name }) => name)).to.deep.equal(['app']);
-    expect(spec.initContainers?.map(({ name }) => name)).to.deep.equal(['mesh-init', 'mesh-proxy']);
+  it('gives every pod the proxy as a native sidecar, as this API server has them, unless the pod says no', async () => {
+    const named = async (annotations: Record<string, string>, restartPolicy: string) => {
+      const { spec } = await created({ metadata: { annotations }, spec: { ...PLAIN.spec, restartPolicy } });
+      return [spec.initContainers, spec.containers].map((containers) => containers?.map(({ name }) => name));
+    };
+    for (const restartPolicy of ['Always', 'Never'])
+      expect(await named({}, restartPolicy)).to.deep.equal([['mesh-init', 'mesh-proxy'], ['app']]);
+    expect(await named({ 'sidecar.mesh.io/nativeSidecar': 'false' }, 'Always')).to.deep.equal([
+      ['mesh-init'],
+      ['mesh-proxy', 'app'],
+    ]);
   });
 
   it('replaces what an earlier template added, its own defaults included', async () => {

@@ -44,6 +44,7 @@ export class ContainerRunner {
     return {
       name: this.spec.name,
       image: this.spec.image,
+      sidecar: this.spec.sidecar,
       state: this.#state,
       lastState: this.#lastState,
       ready: this.#isReady,
@@ -62,12 +63,16 @@ export class ContainerRunner {
     return this.#ready.promise;
   }
 
-  /** Runs until the policy is satisfied (gives the exit code) or the signal is aborted, which stops the program gracefully. */
-  async run(policy: RestartPolicy, signal: AbortSignal): Promise<number> {
+  /**
+   * Runs until the policy is satisfied (gives the exit code) or the signal is aborted, which stops the program gracefully. Once `ending` is
+   * aborted the program is left alone, but not started again.
+   */
+  async run(policy: RestartPolicy, signal: AbortSignal, ending = signal): Promise<number> {
+    const noMore = AbortSignal.any([signal, ending]);
     for (;;) {
       const begun = this.#host.now().getTime();
       const code = await this.#runOnce(signal);
-      if (signal.aborted || policy === 'Never' || (policy === 'OnFailure' && code === 0)) return code ?? 1;
+      if (noMore.aborted || policy === 'Never' || (policy === 'OnFailure' && code === 0)) return code ?? 1;
       const wait = this.#backoff.after(milliseconds(this.#host.now().getTime() - begun), this.#host.random);
       this.#lastState = this.#state.type === 'terminated' ? this.#state : this.#lastState;
       // Why it could not be started says more than that it is tried again.
@@ -75,8 +80,8 @@ export class ContainerRunner {
         const message = `container "${this.spec.name}" ended with exit code ${code}; restarting it in ${Math.ceil(wait / 1_000)} s`;
         this.#set({ type: 'waiting', reason: 'CrashLoopBackOff', message });
       }
-      await this.#host.sleep(wait, signal).catch(() => {});
-      if (signal.aborted) return code ?? 1;
+      await this.#host.sleep(wait, noMore).catch(() => {});
+      if (noMore.aborted) return code ?? 1;
       this.#restarts += code === undefined ? 0 : 1;
     }
   }

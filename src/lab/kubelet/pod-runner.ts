@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
-import { type Duration, milliseconds } from '../../lib/duration.ts';
+import { type Duration, milliseconds, seconds } from '../../lib/duration.ts';
 import { formatProblem, MeshError } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { joinContainerArguments } from '../join-container.ts';
 import { NODE_ADDRESS } from '../network/addresses.ts';
 import { runCommand } from '../run-command.ts';
-import { abortable } from './abortable.ts';
 import { type ContainerContext, launchContainer } from './container-launch.ts';
+import { runInOrder } from './container-order.ts';
 import { type ContainerHost, ContainerRunner } from './container-runner.ts';
 import { parsePodSpec } from './parse-pod-spec.ts';
 import type { ContainerSpec, PodSpec, ProbeSpec } from './pod-spec.ts';
@@ -21,6 +21,8 @@ import { createSandbox, type Sandbox } from './sandbox.ts';
 /** kubectl's own. */
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 const SIDECAR_CONTAINER = 'mesh-proxy';
+/** Of every container, however long the others have taken: the kubelet's minimum. */
+const MIN_GRACE = seconds(2);
 
 export interface PodRunnerOptions {
   readonly pod: KubeObject;
@@ -47,6 +49,8 @@ export class PodRunner {
   #initialized = false;
   #blocked: PodRecord['blocked'];
   #outcome: PodRecord['outcome'];
+  /** In milliseconds since the epoch. */
+  #endingSince: number | undefined;
   #volumes: PodVolumes | undefined;
 
   constructor(options: PodRunnerOptions, runtime: NodeRuntime) {
@@ -150,26 +154,23 @@ export class PodRunner {
     return undefined;
   }
 
-  async #runContainers(spec: PodSpec, signal: AbortSignal): Promise<readonly number[]> {
-    const sidecars: Promise<number>[] = [];
-    const stopSidecars = new AbortController();
-    const sidecarSignal = AbortSignal.any([signal, stopSidecars.signal]);
-    for (const runner of this.#init) {
-      if (runner.spec.sidecar) {
-        sidecars.push(runner.run('Always', sidecarSignal));
-        await abortable(runner.started, signal);
-      } else {
-        const code = await runner.run(spec.restartPolicy === 'Never' ? 'Never' : 'OnFailure', signal);
-        signal.throwIfAborted();
-        if (code !== 0) return [code];
-      }
-    }
-    this.#initialized = true;
-    this.#options.onChange();
-    const codes = await Promise.all(this.#containers.map((runner) => runner.run(spec.restartPolicy, signal)));
-    stopSidecars.abort();
-    await Promise.all(sidecars);
-    return codes;
+  #runContainers({ restartPolicy }: PodSpec, signal: AbortSignal): Promise<readonly number[]> {
+    const onInitialized = (): void => {
+      this.#initialized = true;
+      this.#options.onChange();
+    };
+    const onEnding = (): void => {
+      this.#endingSince ??= this.#runtime.now().getTime();
+    };
+    return runInOrder({ init: this.#init, containers: this.#containers, restartPolicy, onInitialized, onEnding }, signal);
+  }
+
+  /** What is left of the time that the whole pod has to end. */
+  #gracePeriod(spec: PodSpec): Duration {
+    const granted = this.#options.gracePeriod() ?? spec.terminationGracePeriod;
+    if (granted === 0 || this.#endingSince === undefined) return granted;
+    const left = granted - (this.#runtime.now().getTime() - this.#endingSince);
+    return milliseconds(Math.max(Math.min(granted, MIN_GRACE), left));
   }
 
   #containerHost(pod: RunningPod): ContainerHost {
@@ -177,7 +178,7 @@ export class PodRunner {
     return {
       launch: (spec) => launchContainer(pod, spec, this.#runtime),
       probe: (spec, probe, context, pid) => this.#probe(pod, spec, probe, context, pid),
-      gracePeriod: () => this.#options.gracePeriod() ?? pod.spec.terminationGracePeriod,
+      gracePeriod: () => this.#gracePeriod(pod.spec),
       now,
       random,
       sleep,

@@ -14,6 +14,8 @@ export type ContainerState =
 export interface ContainerRecord {
   readonly name: string;
   readonly image: string;
+  /** An init container that runs on beside the others. */
+  readonly sidecar: boolean;
   readonly state: ContainerState;
   readonly lastState: ContainerState | undefined;
   readonly ready: boolean;
@@ -46,7 +48,9 @@ export interface PodCondition {
 /** The `status` of the Pod object; `since` gives each condition the time of its last change. */
 export function podStatus(record: PodRecord, since: (condition: PodCondition) => string): Record<string, unknown> {
   const ready = isPodReady(record);
-  const unready = record.containers.filter((container) => !container.ready).map(({ name }) => name);
+  const unready = lastingContainers(record)
+    .filter((container) => !container.ready)
+    .map(({ name }) => name);
   const notReady = { reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
   const conditions: PodCondition[] = [
     { type: 'PodScheduled', status: 'True' },
@@ -62,19 +66,30 @@ export function podStatus(record: PodRecord, since: (condition: PodCondition) =>
     hostIP: record.hostIp,
     ...(record.podIp === undefined ? {} : { podIP: record.podIp, podIPs: [{ ip: record.podIp }] }),
     startTime: record.startTime,
-    ...(record.initContainers.length > 0 ? { initContainerStatuses: record.initContainers.map(containerStatus) } : {}),
+    ...(record.initContainers.length > 0 ? { initContainerStatuses: record.initContainers.map(initContainerStatus) } : {}),
     containerStatuses: record.containers.map(containerStatus),
   };
 }
 
 export function isPodReady(record: PodRecord): boolean {
-  return record.outcome === undefined && record.initialized && record.containers.every((container) => container.ready);
+  return record.outcome === undefined && record.initialized && lastingContainers(record).every((container) => container.ready);
+}
+
+/** Those that run as long as the pod does: all of them are ready when it is. */
+function lastingContainers({ initContainers, containers }: PodRecord): readonly ContainerRecord[] {
+  return [...initContainers.filter(({ sidecar }) => sidecar), ...containers];
 }
 
 function phaseOf({ outcome, initialized, containers }: PodRecord): string {
   if (outcome !== undefined) return outcome;
   const begun = containers.some(({ state, restarts }) => state.type !== 'waiting' || restarts > 0);
   return initialized && begun ? 'Running' : 'Pending';
+}
+
+/** One that has ended well is ready, as the kubelet has it. */
+function initContainerStatus(record: ContainerRecord): Record<string, unknown> {
+  const { sidecar, ready, state } = record;
+  return containerStatus({ ...record, ready: sidecar ? ready : state.type === 'terminated' && state.exitCode === 0 });
 }
 
 function containerStatus({ name, image, state, lastState, ready, started, restarts }: ContainerRecord): Record<string, unknown> {

@@ -68,7 +68,8 @@ function workloadOf({ metadata }: KubeObject): Workload {
 
 function containersOf(spec: Fields): ReadonlyMap<number, string> {
   const byPort = new Map<number, string>();
-  for (const container of spec.objects('containers')) {
+  const sidecars = spec.objects('initContainers').filter((container) => container.text('restartPolicy') === 'Always');
+  for (const container of [...spec.objects('containers'), ...sidecars]) {
     for (const entry of container.objects('ports')) {
       const port = entry.port('containerPort');
       if (port !== undefined && !byPort.has(port)) byPort.set(port, container.text('name') ?? '');

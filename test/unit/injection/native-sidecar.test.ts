@@ -60,17 +60,19 @@ describe('a proxy as native sidecar', () => {
     expect(names(inject(withoutOwn, fakeInjection()).pod.spec.containers)).to.deep.equal(['mesh-proxy', 'app']);
   });
 
-  it('is what pods that end get unasked in a cluster that is known to have them, and no others', () => {
+  it('is what every pod gets in a cluster that is known to have them, unless it or the configuration says no', () => {
     let known = false;
-    const context = { ...fakeInjection(), nativeSidecars: () => known };
-    const ordinary = (restartPolicy?: string): boolean => {
-      const { metadata } = pod();
-      const { spec } = inject({ metadata, spec: { restartPolicy, containers: [{ name: 'app', image: 'app' }] } }, context).pod;
-      return names(spec.containers).includes('mesh-proxy');
-    };
-    expect([ordinary('Never'), ordinary('OnFailure'), ordinary('Always'), ordinary()]).to.deep.equal([true, true, true, true]);
+    const plain = (annotations: Record<string, string>, restartPolicy?: string) => ({
+      metadata: { name: 'web', annotations },
+      spec: { restartPolicy, containers: [{ name: 'app', image: 'app' }] },
+    });
+    const isNative = (manifest: unknown, context = fakeInjection()): boolean =>
+      names(inject(manifest, { ...context, nativeSidecars: () => known }).pod.spec.initContainers).includes('mesh-proxy');
+    expect(['Never', 'OnFailure', 'Always', undefined].map((policy) => isNative(plain({}, policy)))).not.to.include(true);
     known = true;
-    expect([ordinary('Never'), ordinary('OnFailure'), ordinary('Always'), ordinary()]).to.deep.equal([false, false, true, true]);
+    expect(['Never', 'OnFailure', 'Always', undefined].map((policy) => isNative(plain({}, policy)))).not.to.include(false);
+    expect(isNative(plain({ [ANNOTATION]: 'false' }))).to.equal(false);
+    expect(isNative(plain({}), ORDINARY)).to.equal(false);
   });
 
   it('answers probes for native sidecars of the pod’s own, which an ordinary proxy could not do in time', () => {

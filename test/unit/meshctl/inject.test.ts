@@ -183,6 +183,16 @@ describe('meshctl inject', () => {
     expect(args).to.not.contain('9000');
   });
 
+  it('makes the sidecar a native one when it is told that the cluster has them', async () => {
+    const listOf = async (...argv: readonly string[]): Promise<string | undefined> => {
+      const { stdout } = await run(['-f', '-', ...argv], { stdin: POD });
+      return /^ {2}(\w+):(?:\n {2}[- ].*)*\n {2}- name: mesh-proxy$/m.exec(stdout)?.[1];
+    };
+    expect(await listOf('--nativeSidecar', 'true')).to.equal('initContainers');
+    expect(await listOf('--nativeSidecar', 'false')).to.equal('containers');
+    expect(await listOf()).to.equal('containers');
+  });
+
   it('respects an annotation that says no, unless forced', async () => {
     const refusing = POD.replace('name: web\n', 'name: web\n  annotations: {sidecar.mesh.io/inject: "false"}\n');
     expect(await run(['-f', '-', '-n', 'shop'], { stdin: refusing })).to.include({
