@@ -18,8 +18,11 @@ import {
 import { envoyPath } from '../../src/lib/envoy-path.ts';
 import { tcpAddress } from '../../src/xds/address.ts';
 import { proxyResources, staticBootstrap } from './envoy-validate.ts';
+import { freePorts } from './free-port.ts';
 import { snapshotOfManifests, testTranslator } from './mesh-input.ts';
 import type { TestRoot } from './test-authority.ts';
+
+const READY_LIMIT_MS = 100_000;
 
 /**
  * One real Envoy with the configuration of a sidecar, on loopback and without redirection: its inbound listener takes the
@@ -180,7 +183,8 @@ function onLoopback(listener: Listener, ports: Ports): Listener[] {
     const address = tcpAddress('127.0.0.1', ports.inboundPort);
     return [{ ...listener, filterChains, address, additionalAddresses: [own] }];
   }
-  if (listener.name === 'virtualOutbound') return [];
+  // Other services that policies bring along have no port of the proxy's.
+  if (listener.name === 'virtualOutbound' || !listener.name.endsWith('_8000')) return [];
   return [{ ...listener, bindToPort: true, address: tcpAddress('127.0.0.1', ports.outboundPort) }];
 }
 
@@ -238,15 +242,8 @@ async function listen(server: TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(servers.map(listen));
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
-
 async function untilReady(adminPort: number, envoy: ChildProcess): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + READY_LIMIT_MS;
   for (;;) {
     if (envoy.exitCode !== null) throw new Error(`envoy ended with ${envoy.exitCode}`);
     const ready = await fetch(`http://127.0.0.1:${adminPort}/ready`).then(
@@ -254,7 +251,7 @@ async function untilReady(adminPort: number, envoy: ChildProcess): Promise<void>
       () => false,
     );
     if (ready) return;
-    if (Date.now() > deadline) throw new Error('envoy is not ready after 10 s');
+    if (Date.now() > deadline) throw new Error(`envoy is not ready after ${READY_LIMIT_MS / 1_000} s`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
