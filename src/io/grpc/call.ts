@@ -1,12 +1,18 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { MeshError } from '../../lib/errors.ts';
 import { compress, type Encoding } from './encoding.ts';
-import { messageHeader } from './framing.ts';
+import { framed, messageHeader } from './framing.ts';
 import { Response } from './response.ts';
 import { type GrpcStatus, OK } from './status.ts';
 
 /** How long a client may take to read what was written before its call ended. */
 const LAST_WORDS_MS = 500;
+
+/** gRPC tells no date. */
+const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
+const AT_ITS_END = { endStream: true, sendDate: false };
+/** Made once: for most calls nobody looks at it, and a stack costs more than the rest of a call's end. */
+const OVER = new MeshError('cancelled', 'the call is over');
 
 /** The response side of one call: writes messages, and ends exactly once. */
 export class Call {
@@ -36,7 +42,7 @@ export class Call {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
-      if (this.#state === 'ended') this.#abort.abort(over());
+      if (this.#state === 'ended') this.#abort.abort(OVER);
     }
     return this.#abort.signal;
   }
@@ -56,15 +62,13 @@ export class Call {
    */
   async answer(message: Uint8Array): Promise<void> {
     const compressed = this.#encoding === 'identity' ? undefined : await compress([message]);
-    if (this.#isOver()) throw over();
+    if (this.#isOver()) throw OVER;
     this.#respond();
     this.#state = 'answering';
     const body = compressed ?? message;
     this.#sent(body.length);
     this.#endWith(OK);
-    await this.#written((done) =>
-      this.#stream.end(Buffer.concat([messageHeader(body.length, compressed !== undefined), body]), done),
-    );
+    await this.#written((done) => this.#stream.end(framed(body, compressed !== undefined), done));
   }
 
   /** Waits until everything that was written is on its way to the transport. */
@@ -89,7 +93,7 @@ export class Call {
   }
 
   #send(chunks: readonly Uint8Array[], compressed: boolean): Promise<void> {
-    if (this.#isOver()) return Promise.reject(over());
+    if (this.#isOver()) return Promise.reject(OVER);
     this.#respond();
     const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     this.#sent(length);
@@ -118,11 +122,11 @@ export class Call {
   #respond(): void {
     if (this.#state !== 'opening') return;
     this.#state = 'responding';
-    this.#stream.respond(this.response.takeHeaders(), { waitForTrailers: true });
+    this.#stream.respond(this.response.takeHeaders(), WITH_TRAILERS);
   }
 
   #refuse(status: GrpcStatus): void {
-    this.#stream.respond(this.response.takeTrailersOnly(status), { endStream: true });
+    this.#stream.respond(this.response.takeTrailersOnly(status), AT_ITS_END);
     this.#stopRequest();
   }
 
@@ -157,15 +161,12 @@ export class Call {
     });
   }
 
-  /** An error is made only for those who get it: its stack costs more than the rest of a call's end. */
   #over(): void {
     this.#state = 'ended';
-    for (const reject of this.#writes) reject(over());
-    this.#writes.clear();
-    if (this.#abort?.signal.aborted === false) this.#abort.abort(over());
+    if (this.#writes.size > 0) {
+      for (const reject of this.#writes) reject(OVER);
+      this.#writes.clear();
+    }
+    if (this.#abort?.signal.aborted === false) this.#abort.abort(OVER);
   }
-}
-
-function over(): MeshError {
-  return new MeshError('cancelled', 'the call is over');
 }

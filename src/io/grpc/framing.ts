@@ -19,6 +19,15 @@ export function messageHeader(length: number, compressed = false): Buffer {
   return header;
 }
 
+/** A message with its prefix, in one piece. */
+export function framed(message: Uint8Array, compressed = false): Buffer {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + message.length);
+  bytes[0] = compressed ? COMPRESSED : 0;
+  bytes.writeUInt32BE(message.length, 1);
+  bytes.set(message, HEADER_BYTES);
+  return bytes;
+}
+
 /**
  * Cuts a byte stream into messages. What it holds stays within twice the unfinished message and the chunk that overlaps it, however
  * small the chunks are: kept one by one, chunks of one byte would cost a hundred times their size.

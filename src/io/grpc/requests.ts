@@ -41,60 +41,105 @@ export async function* requestMessages(
  * The request of a unary call. Rejects with `unimplemented` for more or less than one message, and with `cancelled` when the call ends
  * before there is one. Listens to the stream itself: an iteration costs as much as the rest of a small call.
  */
-export async function onlyMessage(
+export function onlyMessage(
   stream: ServerHttp2Stream,
   encoding: Encoding,
   maxMessageSize: number,
   budget: ByteBudget,
 ): Promise<Uint8Array> {
-  return decodeFrame(await onlyFrame(stream, maxMessageSize, budget), encoding, maxMessageSize);
+  return new Promise((resolve, reject) => {
+    new OnlyMessage({ stream, encoding, maxMessageSize, budget, resolve, reject }).listen();
+  });
 }
 
-function onlyFrame(stream: ServerHttp2Stream, maxMessageSize: number, budget: ByteBudget): Promise<Frame> {
-  const reader = new FrameReader(maxMessageSize);
-  let found: Frame | undefined;
-  let held = 0;
-  const hold = (bytes: number): void => {
-    budget.hold(bytes - held);
-    held = bytes;
-  };
-  const read = (chunk: Buffer): void => {
-    reader.push(chunk);
-    for (let frame = reader.next(); frame !== undefined; frame = reader.next()) {
-      if (found !== undefined) throw oneMessage('another');
-      found = frame;
+interface OnlyMessageOptions {
+  readonly stream: ServerHttp2Stream;
+  readonly encoding: Encoding;
+  readonly maxMessageSize: number;
+  readonly budget: ByteBudget;
+  readonly resolve: (message: Uint8Array | Promise<Uint8Array>) => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+/** Its listeners stay on the stream when it is done: to take them off costs more than to call them in vain. */
+class OnlyMessage {
+  readonly #options: OnlyMessageOptions;
+  readonly #reader: FrameReader;
+  #found: Frame | undefined;
+  #held = 0;
+  #isDone = false;
+
+  constructor(options: OnlyMessageOptions) {
+    this.#options = options;
+    this.#reader = new FrameReader(options.maxMessageSize);
+  }
+
+  listen(): void {
+    const { stream } = this.#options;
+    if (stream.closed || stream.destroyed) {
+      this.#cancelled();
+      return;
     }
-    hold(reader.buffered);
-  };
-  return new Promise((resolve, reject) => {
-    const settle = (outcome: () => void): void => {
-      stream.off('data', onData).off('end', onEnd).off('close', onClose);
-      hold(0);
-      outcome();
-    };
-    const attempt = (step: () => void): void => {
-      try {
-        step();
-      } catch (thrown) {
-        stream.pause();
-        settle(() => reject(thrown));
+    stream.on('data', (chunk: Buffer) => this.#read(chunk));
+    stream.on('end', () => this.#ended());
+    stream.on('close', () => this.#cancelled());
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isDone) return;
+    try {
+      this.#reader.push(chunk);
+      for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next()) {
+        if (this.#found !== undefined) throw oneMessage('another');
+        this.#found = frame;
       }
-    };
-    const onData = (chunk: Buffer): void => attempt(() => read(chunk));
-    const onClose = (): void => settle(() => reject(new MeshError('cancelled', 'the call is over')));
-    const onEnd = (): void => {
-      // Node ends the readable side of a stream that was reset as if the client had half-closed it.
-      if (stream.closed || stream.destroyed) return onClose();
-      attempt(() => {
-        reader.finish();
-        const frame = found;
-        if (frame === undefined) throw oneMessage('none');
-        settle(() => resolve(frame));
-      });
-    };
-    if (stream.closed || stream.destroyed) return onClose();
-    stream.on('data', onData).on('end', onEnd).on('close', onClose);
-  });
+      this.#hold(this.#reader.buffered);
+    } catch (thrown) {
+      this.#refuse(thrown);
+    }
+  }
+
+  #ended(): void {
+    const { stream, encoding, maxMessageSize, resolve } = this.#options;
+    if (this.#isDone) return;
+    // Node ends the readable side of a stream that was reset as if the client had half-closed it.
+    if (stream.closed || stream.destroyed) {
+      this.#cancelled();
+      return;
+    }
+    try {
+      this.#reader.finish();
+      if (this.#found === undefined) throw oneMessage('none');
+    } catch (thrown) {
+      this.#refuse(thrown);
+      return;
+    }
+    this.#done();
+    resolve(this.#found.compressed ? decodeFrame(this.#found, encoding, maxMessageSize) : this.#found.payload);
+  }
+
+  #refuse(thrown: unknown): void {
+    this.#options.stream.pause();
+    this.#done();
+    this.#options.reject(thrown);
+  }
+
+  #cancelled(): void {
+    if (this.#isDone) return;
+    this.#done();
+    this.#options.reject(new MeshError('cancelled', 'the call is over'));
+  }
+
+  #done(): void {
+    this.#isDone = true;
+    this.#hold(0);
+  }
+
+  #hold(bytes: number): void {
+    if (bytes === this.#held) return;
+    this.#options.budget.hold(bytes - this.#held);
+    this.#held = bytes;
+  }
 }
 
 function oneMessage(got: string): MeshError {

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http2';
 import { MeshError } from '../../lib/errors.ts';
 import { ACCEPTED_ENCODINGS, type Encoding } from './encoding.ts';
 import { encodeMessage } from './metadata.ts';
-import type { GrpcStatus } from './status.ts';
+import { type GrpcStatus, OK } from './status.ts';
 import type { ResponseMetadata } from './types.ts';
 
 const KEY = /^[0-9a-z_.-]+$/;
@@ -13,11 +13,19 @@ const RESERVED = /^(grpc-.*|content-(type|length|encoding)|te|connection|keep-al
 
 type Fields = Record<string, string[]>;
 
+const OPENING: OutgoingHttpHeaders = Object.freeze({
+  ':status': 200,
+  'content-type': 'application/grpc+proto',
+  'grpc-accept-encoding': ACCEPTED_ENCODINGS,
+});
+const OK_TRAILERS: OutgoingHttpHeaders = Object.freeze({ 'grpc-status': '0' });
+
 /** Collects what a handler adds, until it is sent. */
 export class Response implements ResponseMetadata {
   readonly #encoding: Encoding;
-  readonly #headers: Fields = {};
-  readonly #trailers: Fields = {};
+  /** Made when something is added: most responses have neither. */
+  #headers: Fields | undefined;
+  #trailers: Fields | undefined;
   #headersSent = false;
 
   constructor(encoding: Encoding) {
@@ -26,38 +34,32 @@ export class Response implements ResponseMetadata {
 
   addHeader(key: string, value: string | Uint8Array): void {
     if (this.#headersSent) throw new MeshError('failed_precondition', `the headers are sent, ${key} cannot be added`);
+    this.#headers ??= {};
     add(this.#headers, key, value);
   }
 
   addTrailer(key: string, value: string | Uint8Array): void {
+    this.#trailers ??= {};
     add(this.#trailers, key, value);
   }
 
   /** The headers in front of messages. */
   takeHeaders(): OutgoingHttpHeaders {
     this.#headersSent = true;
-    return { ...this.#opening(), ...(this.#encoding === 'identity' ? {} : { 'grpc-encoding': this.#encoding }) };
+    if (this.#headers === undefined && this.#encoding === 'identity') return OPENING;
+    return { ...this.#headers, ...OPENING, ...(this.#encoding === 'identity' ? {} : { 'grpc-encoding': this.#encoding }) };
   }
 
   trailers(status: GrpcStatus): OutgoingHttpHeaders {
-    return { ...this.#trailers, ...statusFields(status) };
+    return this.#trailers === undefined && status === OK ? OK_TRAILERS : { ...this.#trailers, ...statusFields(status) };
   }
 
   /** Headers and trailers in one, for a call that ends without a message. */
   takeTrailersOnly(status: GrpcStatus): OutgoingHttpHeaders {
     this.#headersSent = true;
-    const opening = this.#opening();
-    for (const [key, values] of Object.entries(this.#trailers)) opening[key] = [...(this.#headers[key] ?? []), ...values];
+    const opening: OutgoingHttpHeaders = { ...this.#headers, ...OPENING };
+    for (const [key, values] of Object.entries(this.#trailers ?? {})) opening[key] = [...(this.#headers?.[key] ?? []), ...values];
     return { ...opening, ...statusFields(status) };
-  }
-
-  #opening(): OutgoingHttpHeaders {
-    return {
-      ...this.#headers,
-      ':status': 200,
-      'content-type': 'application/grpc+proto',
-      'grpc-accept-encoding': ACCEPTED_ENCODINGS,
-    };
   }
 }
 

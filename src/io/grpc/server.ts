@@ -92,10 +92,10 @@ class Http2GrpcServer implements GrpcServer {
       running: new Set<Call>(),
     };
     this.#http2 = createSessions(options.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS);
-    this.#http2.on('stream', (stream, headers) => {
+    this.#http2.on('stream', (stream, headers, _flags, rawHeaders) => {
       const connection = this.#sessions.get(stream.session as ServerHttp2Session);
       if (connection === undefined) stream.close(constants.NGHTTP2_REFUSED_STREAM);
-      else void serveStream(this.#service, stream, headers, connection);
+      else void serveStream(this.#service, stream, headers, rawHeaders, connection);
     });
   }
 
