@@ -37,6 +37,18 @@ export class WorkerPool {
 
   /** @throws MeshError `resource_exhausted` when too many wait already; rejects with `cancelled` when the signal is aborted meanwhile */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (!this.hasRoom && this.#waiting.length >= this.#size * QUEUE_FACTOR) {
+      throw new MeshError('resource_exhausted', `${this.#running} are worked on and ${this.#waiting.length} wait already`);
+    }
+    return this.wait(work, signal);
+  }
+
+  /**
+   * As `run`, however many wait already: for callers who have but one thing under way at a time, such as streams.
+   *
+   * Rejects with `cancelled` when the signal is aborted meanwhile.
+   */
+  async wait<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.hasRoom) this.#running++;
     else await this.#turn(signal);
     try {
@@ -55,9 +67,6 @@ export class WorkerPool {
 
   #turn(signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw new MeshError('cancelled', 'the request ended before it was worked on');
-    if (this.#waiting.length >= this.#size * QUEUE_FACTOR) {
-      throw new MeshError('resource_exhausted', `${this.#running} are worked on and ${this.#waiting.length} wait already`);
-    }
     return new Promise((resolve, reject) => {
       const begin = (): void => {
         signal.removeEventListener('abort', leave);

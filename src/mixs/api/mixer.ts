@@ -15,10 +15,11 @@ import { MeshError } from '../../lib/errors.ts';
 import type { AttributeBag, Vocabulary } from '../../rules/attribute/bag.ts';
 import { bagFrom, type Reference, TrackedBag } from '../../rules/attribute/bags.ts';
 import type { Value } from '../../rules/attribute/value.ts';
-import { decodeAttributes } from '../attribute/decode.ts';
+import { type DecodeOptions, decodeAttributes } from '../attribute/decode.ts';
 import { DictionaryWriter } from '../attribute/dictionary.ts';
 import type { CheckOutcome, Dispatcher, HeaderOperation } from '../dispatch/dispatcher.ts';
 import type { WorkerPool } from '../worker-pool.ts';
+import { inPortions, PORTION } from './portions.ts';
 
 /** What the configuration in force has for requests. */
 export interface InForce {
@@ -46,9 +47,12 @@ export function mixerMethods(options: MixerOptions): readonly Method[] {
     unary('/istio.mixer.v1.Mixer/Check', CheckRequestCodec, CheckResponse, (request, context) =>
       pool.run(() => check(request, context, options), context.signal),
     ),
-    unary('/istio.mixer.v1.Mixer/Report', ReportRequest, ReportResponse, (request, context) =>
-      pool.run(() => report(request, context, options), context.signal),
-    ),
+    unary('/istio.mixer.v1.Mixer/Report', ReportRequest, ReportResponse, async (request, context) => {
+      // Before it waits: a set that says nothing takes two bytes.
+      if (request.attributes.length > MAX_BAGS)
+        throw new MeshError('invalid', `attributes: a report has at most ${MAX_BAGS} sets`);
+      return pool.run(() => report(request, context, options), context.signal);
+    }),
   ];
 }
 
@@ -96,19 +100,27 @@ async function allocate(
 }
 
 async function report(request: ReportRequest, { signal }: CallContext, options: MixerOptions): Promise<ReportResponse> {
-  const { attributes, defaultWords, globalWordCount, repeatedAttributesSemantics } = request;
-  if (attributes.length > MAX_BAGS) throw new MeshError('invalid', `attributes: a report has at most ${MAX_BAGS} sets`);
   const { dispatcher, vocabulary } = options.inForce();
+  const { unknownAttribute } = options;
+  // All or nothing: a client that is refused because of the last set may send all of them again.
+  if (request.attributes.length > PORTION) for (const _ of bagsOf(request, { vocabulary }));
+  await inPortions(bagsOf(request, { vocabulary, unknown: unknownAttribute }), signal, (bags) => dispatcher.report(bags, signal));
+  return {};
+}
+
+/** The sets of a report one after the other; each may be a change of the one before. */
+function* bagsOf(
+  { attributes, defaultWords, globalWordCount, repeatedAttributesSemantics }: ReportRequest,
+  known: Pick<DecodeOptions, 'vocabulary' | 'unknown'>,
+): Generator<AttributeBag> {
   const isDelta = repeatedAttributesSemantics === ReportRequest_RepeatedAttributesSemantics.DELTA_ENCODING;
-  const bags: AttributeBag[] = [];
+  const options = { ...known, globalWordCount, defaultWords };
   let values = new Map<string, Value>();
   for (const bytes of attributes) {
     values = isDelta ? new Map(values) : new Map();
-    decodeAttributes(bytes, { vocabulary, globalWordCount, defaultWords, unknown: options.unknownAttribute }, values);
-    bags.push(await dispatcher.prepare(bagFrom(values), signal));
+    decodeAttributes(bytes, options, values);
+    yield bagFrom(values);
   }
-  await dispatcher.report(bags, signal);
-  return {};
 }
 
 /** What a client that keeps the answer must compare, in its own words. */

@@ -11,7 +11,7 @@ import { TEMPLATES } from '../../rules/template/templates.ts';
 import type { CheckResult, Handler, QuotaRequest, QuotaResult, Status } from '../adapter/adapter.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import type { CheckOutcome, Dispatcher, HeaderOperation } from './dispatcher.ts';
-import { type CallOptions, callHandler, type DispatchMeter } from './handler-call.ts';
+import { type CallOptions, callAtOnce, callHandler, type DispatchMeter } from './handler-call.ts';
 import { type IndexedRule, RuleIndex } from './rule-index.ts';
 
 export interface DispatchOptions {
@@ -31,6 +31,8 @@ const OK: Status = { code: RPC_CODES.OK, message: '' };
 /** What holds where handlers set no narrower bounds. */
 const LONGEST_VALID_MS = 60_000;
 const MOST_VALID_USES = 10_000;
+/** Stands for all quotas that no rule allocates: their names come from requests, and metrics keep theirs. */
+const UNKNOWN_QUOTA = '(unknown quota)';
 
 /** A dispatcher over one configuration and the handlers that were opened for it. */
 export function createDispatcher(
@@ -78,7 +80,10 @@ class ConfiguredDispatcher implements Dispatcher {
     const handler = this.#handlers.get(configured.id);
     const built = instance.build(bag);
     if (handler?.attributes === undefined || 'missing' in built || built.template !== 'kubernetes') return;
-    const { source, destination } = handler.attributes(built.values);
+    const { id, adapter } = configured;
+    const { meter, elapsed } = this.#options;
+    const ask = (): ReturnType<NonNullable<Handler['attributes']>> | undefined => handler.attributes?.(built.values);
+    const { source, destination } = callAtOnce(ask, { handler: id, adapter, template: 'kubernetes', meter, elapsed }) ?? {};
     for (const [name, value] of instance.bind?.(source, destination) ?? []) if (!found.has(name)) found.set(name, value);
   }
 
@@ -124,7 +129,7 @@ class ConfiguredDispatcher implements Dispatcher {
 
   async quota(name: string, bag: AttributeBag, request: QuotaRequest, signal: AbortSignal): Promise<QuotaResult> {
     if (!this.#quotaNames.some((id) => isNamed(id, name))) {
-      this.#options.meter.skipped(name, 'unknown quota');
+      this.#options.meter.skipped(UNKNOWN_QUOTA, `no rule allocates ${name}`);
       return { status: { code: RPC_CODES.NOT_FOUND, message: `no rule allocates a quota "${name}"` }, granted: 0, validMs: 0 };
     }
     const calls: (() => QuotaResult | Promise<QuotaResult>)[] = [];
@@ -163,7 +168,10 @@ class ConfiguredDispatcher implements Dispatcher {
 
   async report(bags: readonly AttributeBag[], signal: AbortSignal): Promise<void> {
     const batches = new Map<ConfiguredHandler, BuiltInstance<ReportTemplate>[]>();
-    for (const bag of bags) this.#reports.visit(bag, (rule) => this.#collect(rule, bag, batches));
+    for (const bag of bags) {
+      const prepared = this.#preparedForReport(bag);
+      this.#reports.visit(prepared, (rule) => this.#collect(rule, prepared, batches));
+    }
     await this.#runAll(
       [...batches].map(
         ([configured, instances]) =>
@@ -171,6 +179,15 @@ class ConfiguredDispatcher implements Dispatcher {
             this.#reportBatch(configured, instances, signal),
       ),
     );
+  }
+
+  /** What is known without a handler that fails is better than no report. */
+  #preparedForReport(bag: AttributeBag): AttributeBag {
+    try {
+      return this.prepare(bag);
+    } catch {
+      return bag;
+    }
   }
 
   #collect({ actions }: IndexedRule, bag: AttributeBag, batches: Map<ConfiguredHandler, BuiltInstance<ReportTemplate>[]>): void {

@@ -1,4 +1,4 @@
-import { type Duration, formatDuration, seconds } from '../../lib/duration.ts';
+import { type Duration, formatDuration, milliseconds, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import { RPC_CODES } from '../../lib/rpc-code.ts';
 import type { HandlerCall, Status } from '../adapter/adapter.ts';
@@ -29,23 +29,49 @@ export interface CallOptions {
 }
 
 /**
- * Calls a handler, at once where a worker is free. What the pool refuses is a failure of the handler's. See `attempt`.
+ * Calls a handler, at once where a worker is free, or else when one is: waiting counts as the handler's own time. What the pool refuses is a
+ * failure of the handler's. See `attempt`.
  */
 export function callHandler<T>(
   run: (call: HandlerCall) => T | Promise<T>,
   onFailure: (status: Status) => T,
   options: CallOptions,
 ): T | Promise<T> {
-  const { pool, signal } = options;
+  const { pool, signal, handler, adapter, template, meter, elapsed, limit = HANDLER_LIMIT } = options;
   if (pool.hasRoom) {
     const answer = attempt(run, onFailure, options);
     // One that answers at once has taken no worker's time.
     if (answer instanceof Promise) void pool.hold(answer);
     return answer;
   }
-  const refused = (thrown: unknown): T =>
-    onFailure({ code: RPC_CODES.RESOURCE_EXHAUSTED, message: MeshError.from(thrown).message });
-  return pool.run(async () => attempt(run, onFailure, options), signal).catch(refused);
+  const begin = elapsed();
+  const late = AbortSignal.timeout(limit);
+  const refused = (thrown: unknown): T => {
+    meter.called(handler, adapter, template, late.aborted ? 'timed out' : 'failed', elapsed() - begin);
+    if (late.aborted)
+      return onFailure({ code: RPC_CODES.DEADLINE_EXCEEDED, message: `no worker was free in ${formatDuration(limit)}` });
+    return onFailure({ code: RPC_CODES.RESOURCE_EXHAUSTED, message: MeshError.from(thrown).message });
+  };
+  const rest = (): Duration => milliseconds(Math.max(0, limit - (elapsed() - begin)));
+  return pool
+    .run(async () => attempt(run, onFailure, { ...options, limit: rest() }), AbortSignal.any([signal, late]))
+    .catch(refused);
+}
+
+/** Calls a handler that answers from what it knows: it needs no worker, and nobody waits for it. What it throws is thrown as `unavailable`. */
+export function callAtOnce<T>(
+  run: () => T,
+  { handler, adapter, template, meter, elapsed }: Omit<CallOptions, 'signal' | 'pool'>,
+): T {
+  const begin = elapsed();
+  try {
+    const answer = run();
+    meter.called(handler, adapter, template, 'ok', elapsed() - begin);
+    return answer;
+  } catch (thrown) {
+    meter.called(handler, adapter, template, 'failed', elapsed() - begin);
+    throw new MeshError('unavailable', `${handler}: ${MeshError.from(thrown).message}`, thrown);
+  }
 }
 
 /**

@@ -21,6 +21,21 @@ describe('a pool of workers', () => {
     expect([pool.running, pool.waiting]).to.deep.equal([0, 0]);
   });
 
+  it('refuses whom there is no room for, but not those who have nothing else under way', async () => {
+    const pool = new WorkerPool(1);
+    const first = Promise.withResolvers<void>();
+    const done: string[] = [];
+    const all = [pool.run(() => first.promise, SIGNAL)];
+    for (let call = 0; call < 8; call++) all.push(pool.run(async () => void done.push('call'), SIGNAL));
+    for (let stream = 0; stream < 100; stream++) all.push(pool.wait(async () => void done.push('stream'), SIGNAL));
+    const refused = await pool.run(async () => {}, SIGNAL).catch((error: unknown) => error);
+    expect(refused).to.include({ code: 'resource_exhausted', message: '1 are worked on and 108 wait already' });
+    first.resolve();
+    await Promise.all(all);
+    expect(done).to.deep.equal([...Array(8).fill('call'), ...Array(100).fill('stream')]);
+    expect([pool.running, pool.waiting]).to.deep.equal([0, 0]);
+  });
+
   it('does not begin for a request that ended before or while it waited', async () => {
     const pool = new WorkerPool(1);
     const first = Promise.withResolvers<void>();

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { type Duration, milliseconds } from '../../../../src/lib/duration.ts';
 import type { CheckResult, Handler, QuotaResult } from '../../../../src/mixs/adapter/adapter.ts';
 import { createDispatcher } from '../../../../src/mixs/dispatch/dispatch.ts';
 import type { Dispatcher } from '../../../../src/mixs/dispatch/dispatcher.ts';
+import { HANDLER_LIMIT } from '../../../../src/mixs/dispatch/handler-call.ts';
 import { WorkerPool } from '../../../../src/mixs/worker-pool.ts';
 import type { KubeObject } from '../../../../src/model/object.ts';
 import { compileConfiguration } from '../../../../src/rules/config/compile.ts';
@@ -15,24 +17,38 @@ const answer = (code: number, message = '', validMs = 5_000, validUses = 7): Che
   validUses,
 });
 
+/** The kind of a handler of a name: that of its adapter, for those that noop cannot stand for. */
+const kindOf = (name: string): string => (name === 'kubernetesenv' ? name : 'noop');
+
 /** A dispatcher over rules; handlers are noop ones in the configuration, and `handlers` by name here. */
 function dispatcherOf(
   rules: readonly KubeObject[],
   handlers: Readonly<Record<string, Partial<Handler>>>,
-  { singleThreaded = false, workers = 100 }: { readonly singleThreaded?: boolean; readonly workers?: number } = {},
+  {
+    singleThreaded = false,
+    workers = 100,
+    pool = new WorkerPool(workers),
+    handlerLimit = HANDLER_LIMIT,
+  }: {
+    readonly singleThreaded?: boolean;
+    readonly workers?: number;
+    readonly pool?: WorkerPool;
+    readonly handlerLimit?: Duration;
+  } = {},
 ): { readonly dispatcher: Dispatcher; readonly told: string[] } {
   const instances = [
     object('checknothing', 'nothing'),
     object('listentry', 'path', { value: 'request.path' }),
     object('metric', 'size', { value: 'request.size | 0' }),
     object('quota', 'count', { dimensions: { user: 'source.user' } }),
+    object('kubernetes', 'pods', { sourceIp: 'source.ip', attributeBindings: { 'source.name': '$out.source_pod_name' } }),
   ];
-  const noops = Object.keys(handlers).map((name) => object('noop', name));
+  const noops = Object.keys(handlers).map((name) => object(kindOf(name), name));
   const configuration = compileConfiguration([...instances, ...noops, ...rules]);
   expect(configuration.problems).to.deep.equal([]);
   const open = new Map(
     Object.entries(handlers).map(([name, handler]): [string, Handler] => [
-      `${name}.noop.mesh-system`,
+      `${name}.${kindOf(name)}.mesh-system`,
       { close: async () => {}, ...handler },
     ]),
   );
@@ -41,7 +57,8 @@ function dispatcherOf(
     defaultNamespace: 'mesh-system',
     elapsed: () => 0,
     singleThreaded,
-    pool: new WorkerPool(workers),
+    pool,
+    handlerLimit,
     meter: {
       called: (handler, _adapter, template, outcome) => told.push(`${handler} ${template} ${outcome}`),
       skipped: (what, reason) => told.push(`${what} skipped: ${reason}`),
@@ -54,7 +71,7 @@ const rule = (name: string, match: string, handler: string, instance: string, na
   object(
     'rule',
     name,
-    { match, actions: [{ handler: `${handler}.noop.mesh-system`, instances: [`${instance}.mesh-system`] }] },
+    { match, actions: [{ handler: `${handler}.${kindOf(handler)}.mesh-system`, instances: [`${instance}.mesh-system`] }] },
     namespace,
   );
 
@@ -230,7 +247,7 @@ describe('quotas', () => {
       granted: 0,
       validMs: 0,
     });
-    expect(told).to.deep.equal(['cuont skipped: unknown quota']);
+    expect(told).to.deep.equal(['(unknown quota) skipped: no rule allocates cuont']);
   });
 
   it('bound nothing where no rule matches, and grant nothing where the handler fails', async () => {
@@ -272,5 +289,62 @@ describe('reports', () => {
       SIGNAL,
     );
     expect(batches).to.deep.equal([[1n, 0n]]);
+  });
+});
+
+describe('attributes that handlers know', () => {
+  const pods = (attributes: NonNullable<Handler['attributes']>, report: Handler['report'] = () => {}) =>
+    dispatcherOf(
+      [
+        rule('a', '', 'kubernetesenv', 'pods.kubernetes'),
+        rule('b', 'source.name == "sleep"', 'log', 'size.metric'),
+        rule('c', '', 'log', 'size.metric'),
+      ],
+      { kubernetesenv: { attributes }, log: { report } },
+    );
+  const bag = bagOf({ 'source.ip': '10.0.0.1' });
+
+  it('are there for those who ask', async () => {
+    const { dispatcher, told } = pods(() => ({ source: { podName: 'sleep' }, destination: undefined }));
+    expect((await dispatcher.prepare(bag, SIGNAL)).get('source.name')).to.equal('sleep');
+    expect(told).to.deep.equal(['kubernetesenv.kubernetesenv.mesh-system kubernetes ok']);
+  });
+
+  it('are missed by checks when their handler fails, and not by reports', async () => {
+    const batches: number[] = [];
+    const { dispatcher, told } = pods(
+      () => {
+        throw new Error('broken');
+      },
+      (instances) => void batches.push(instances.length),
+    );
+    expect(() => dispatcher.prepare(bag, SIGNAL))
+      .to.throw('kubernetesenv.kubernetesenv.mesh-system: broken')
+      .with.property('code', 'unavailable');
+    await dispatcher.report([bag, bag], SIGNAL);
+    expect(batches).to.deep.equal([2]);
+    expect(told.filter((text) => text === 'kubernetesenv.kubernetesenv.mesh-system kubernetes failed')).to.have.lengthOf(3);
+  });
+});
+
+describe('calls that wait for a worker', () => {
+  it('fail when none is free in the time that their handler has', async () => {
+    const pool = new WorkerPool(1);
+    const others = Promise.withResolvers<void>();
+    const held = pool.hold(others.promise);
+    const { dispatcher, told } = dispatcherOf(
+      [rule('a', '', 'late', 'nothing.checknothing')],
+      { late: { check: async () => answer(0) } },
+      { pool, handlerLimit: milliseconds(50) },
+    );
+    const ask = () => dispatcher.check(bagOf({}), SIGNAL);
+    for (const { status } of await Promise.all([ask(), ask()])) {
+      expect(status).to.deep.equal({ code: 4, message: 'late.noop.mesh-system:no worker was free in 50ms' });
+    }
+    expect(told).to.deep.equal(Array(2).fill('late.noop.mesh-system checknothing timed out'));
+    expect(pool.waiting).to.equal(0);
+    others.resolve();
+    await held;
+    expect((await ask()).status.code).to.equal(0);
   });
 });
