@@ -9,9 +9,10 @@ import { generateKeyPair, type KeyType } from '../src/io/x509/key.ts';
 import { validityFrom } from '../src/io/x509/template.ts';
 import { seconds } from '../src/lib/duration.ts';
 import { AuthorityDirectory, keyPemOf, pemOf } from '../test/harness/authority-files.ts';
-import { freePort, newStoreDirectory, tokenIssuers } from '../test/harness/ca-process.ts';
+import { newStoreDirectory, tokenIssuers } from '../test/harness/ca-process.ts';
 import { DAY, makeRoot } from '../test/harness/certificates.ts';
 import { CsrLoad, createCertificateRequest } from '../test/harness/csr-load.ts';
+import { freePort } from '../test/harness/free-port.ts';
 import { claims, jwksOf, signToken, tokenKey } from '../test/harness/tokens.ts';
 
 const AT_ONCE = 32;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { freePort } from '../test/harness/plain-envoy.ts';
+import { freePort } from '../test/harness/free-port.ts';
 import { type Adsload, findAdsload } from './adsload.ts';
 import { type AdsloadReport, rowsOf } from './adsload-report.ts';
 import { printRow } from './figures.ts';

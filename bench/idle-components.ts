@@ -9,8 +9,8 @@ import { DEFAULT_INJECTION_CONFIG } from '../src/injection/default-config.ts';
 import { validityFrom } from '../src/io/x509/template.ts';
 import { seconds } from '../src/lib/duration.ts';
 import { keyPemOf, pemOf } from '../test/harness/authority-files.ts';
-import { freePort } from '../test/harness/ca-process.ts';
 import { DAY, leafTemplate, makeRoot, signLeaf } from '../test/harness/certificates.ts';
+import { freePort } from '../test/harness/free-port.ts';
 import { printRow } from './figures.ts';
 import { residentMiB } from './resident.ts';
 

@@ -17,8 +17,8 @@ import { httpRequest } from '../test/fakes/http-request.ts';
 import { fakeInjection } from '../test/fakes/injection.ts';
 import { MemoryLogger } from '../test/fakes/memory-logger.ts';
 import { keyPemOf, pemOf } from '../test/harness/authority-files.ts';
-import { freePort } from '../test/harness/ca-process.ts';
 import { DAY, leafTemplate, makeRoot, signLeaf } from '../test/harness/certificates.ts';
+import { freePort } from '../test/harness/free-port.ts';
 import { typicalReview } from './admission-review.ts';
 
 const HOST = 'mesh-sidecar-injector.mesh-system.svc';

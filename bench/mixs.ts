@@ -15,7 +15,7 @@ import { expressionCompiler } from '../src/rules/expression/compile.ts';
 import { bagOf } from '../test/fakes/attributes.ts';
 import { compressed } from '../test/fakes/compressed-attributes.ts';
 import { ruleObject } from '../test/fakes/rule-objects.ts';
-import { freePort } from '../test/harness/ca-process.ts';
+import { freePort } from '../test/harness/free-port.ts';
 
 const AT_ONCE = 64;
 const CONNECTIONS = 4;

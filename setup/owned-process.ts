@@ -11,13 +11,14 @@ const POLL_MS = 20;
  * where this process is killed without a word, the kernel kills the program.
  */
 export function startOwned(program: string, args: readonly string[], options: SpawnOptions, cleanUp: () => void): ChildProcess {
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', program, ...args], { ...options, detached: true });
   const stop = (signal: NodeJS.Signals): void => {
     endGroup(child);
     cleanUp();
     process.exit(128 + STOPPED_BY[signal as keyof typeof STOPPED_BY]);
   };
   for (const signal of Object.keys(STOPPED_BY)) process.on(signal, stop);
+  // Not before: the program may run, and a signal come, before the next line does.
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', program, ...args], { ...options, detached: true });
   child.once('close', () => {
     for (const signal of Object.keys(STOPPED_BY)) process.off(signal, stop);
   });

@@ -174,7 +174,7 @@ for (const client of [new GrpcJsClient(), new GrpcGoClient()]) {
           const endings = (await results).map(({ code, message, count }) => `${code} ${message} ${count}`);
           expect(new Set(endings)).to.deep.equal(new Set(['14 the server is shutting down 1']));
           expect(service.hanging).to.equal(0);
-        }).timeout(30_000);
+        }).timeout(120_000);
       }
 
       it(`outlives ${CALLS} cancellations at once on one connection`, async () => {

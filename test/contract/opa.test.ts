@@ -6,7 +6,7 @@ import { openOpa } from '../../src/mixs/adapter/opa.ts';
 import { opa } from '../../src/rules/adapter/opa.ts';
 import { adapterEnvironment } from '../fakes/adapter-environment.ts';
 import { BackendProcess, requireBackend } from '../harness/backend.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 
 const POLICY = `package mesh
 default allow := false
@@ -41,7 +41,7 @@ describe('the opa adapter', () => {
     after(() => server?.remove());
 
     function open(spec: object) {
-      const params = opa.parse({ serverUrl: `http://127.0.0.1:${server.port}`, path: 'mesh/allow', ...spec }, []);
+      const params = opa.parse({ serverUrl: `http://127.0.0.1:${server.port}`, path: 'mesh/allow', deadline: '5s', ...spec }, []);
       if (!params.ok) throw new Error(JSON.stringify(params.problems));
       const environment = adapterEnvironment();
       const handler = openOpa(params.value, environment);
@@ -79,7 +79,7 @@ describe('the opa adapter', () => {
     });
 
     it('refuses everything while the server is down or hangs, unless told otherwise, and goes on when it is back', async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       const closed = open({ deadline: '100ms' });
       const opened = open({ deadline: '100ms', failClose: false });
       await server.kill();

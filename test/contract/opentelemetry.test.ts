@@ -5,7 +5,7 @@ import { opentelemetry } from '../../src/rules/adapter/opentelemetry.ts';
 import type { BuiltInstance } from '../../src/rules/template/instances.ts';
 import { adapterEnvironment, type TestEnvironment } from '../fakes/adapter-environment.ts';
 import { spanInstance } from '../fakes/spans.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { OtlpReceiver, requireOtlpReceiver } from '../harness/span-back-ends.ts';
 
 const LOG_ENTRY: BuiltInstance<'logentry'> = {
@@ -27,14 +27,14 @@ const LOG_ENTRY: BuiltInstance<'logentry'> = {
 };
 
 describe('the opentelemetry adapter with the receiver of a real collector', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let receiver: OtlpReceiver;
   let handler: Handler;
   let environment: TestEnvironment;
 
   const open = (spec: object = {}): Handler => {
     environment = adapterEnvironment();
-    const params = opentelemetry.parse({ url: receiver.url, flushInterval: '10ms', deadline: '2s', ...spec }, []);
+    const params = opentelemetry.parse({ url: receiver.url, flushInterval: '10ms', deadline: '1m', ...spec }, []);
     if (!params.ok) throw new Error(JSON.stringify(params.problems));
     return openOpenTelemetry(params.value, environment);
   };
@@ -123,7 +123,7 @@ describe('the opentelemetry adapter with the receiver of a real collector', func
   });
 
   it('goes on when the collector comes back, with what its bound allows', async () => {
-    await handler.close(AbortSignal.timeout(10_000));
+    await handler.close(AbortSignal.timeout(60_000));
     await receiver.kill();
     handler = open({ maxQueued: 2 });
     report(LOG_ENTRY, LOG_ENTRY, LOG_ENTRY);
@@ -132,13 +132,13 @@ describe('the opentelemetry adapter with the receiver of a real collector', func
     await receiver.start();
     const [logs] = await receiver.taken('logs', 1);
     expect(logs).to.have.nested.property('resourceLogs[0].scopeLogs[0].logRecords').with.length(2);
-    await handler.close(AbortSignal.timeout(10_000));
+    await handler.close(AbortSignal.timeout(60_000));
   });
 
   it('sends what waits when it is closed', async () => {
     handler = open({ flushInterval: '60s' });
     report(LOG_ENTRY);
-    await handler.close(AbortSignal.timeout(10_000));
+    await handler.close(AbortSignal.timeout(60_000));
     expect(await receiver.taken('logs', 2)).to.have.length(2);
   });
 });

@@ -7,7 +7,8 @@ import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
 import { BackendProcess, requireBackend } from '../harness/backend.ts';
-import { freePort, manifest } from '../harness/ca-process.ts';
+import { manifest } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { MixerClient } from '../harness/mixer-client.ts';
 

@@ -6,7 +6,7 @@ import { redisquota } from '../../src/rules/adapter/redisquota.ts';
 import { adapterEnvironment, type TestEnvironment } from '../fakes/adapter-environment.ts';
 import { compiledInstance } from '../fakes/rule-instances.ts';
 import { type BackendProcess, redisOn, requireBackend } from '../harness/backend.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 
 const COUNT = compiledInstance('quota', 'count', { dimensions: { user: 'source.user' } });
 
@@ -131,10 +131,11 @@ describe('the redisquota adapter', () => {
         });
 
         it('grants again when the window is over, and leaves nothing in Redis', async () => {
-          const { handler } = open({ ...algorithm, maxAmount: 2, validDuration: '300ms' });
+          const { handler } = open({ ...algorithm, maxAmount: 2, validDuration: '1s' });
           await ready(handler);
-          expect((await take(handler, 2)).granted).to.equal(2);
-          expect((await take(handler, 1)).granted).to.equal(0);
+          // At once, so that they meet in one window.
+          const answers = await Promise.all([take(handler, 1), take(handler, 1), take(handler, 1)]);
+          expect(answers.reduce((sum, { granted }) => sum + granted, 0)).to.equal(2);
           while ((await take(handler, 1)).granted === 0) await turn();
           while ((await admin.dbsize()) > 0) await turn();
         });
@@ -148,8 +149,8 @@ describe('the redisquota adapter', () => {
         const [seconds, micros] = await admin.time();
         return Number(seconds) * 1000 + Number(micros) / 1000;
       };
-      expect((await take(handler, 1)).granted).to.equal(1);
       const first = await clock();
+      expect((await take(handler, 1)).granted).to.equal(1);
       while ((await clock()) < first + 1_000) await turn();
       const beforeSecond = await clock();
       expect((await take(handler, 1)).granted).to.equal(1);
@@ -159,7 +160,7 @@ describe('the redisquota adapter', () => {
       expect(third).to.be.at.least(first + 1_900);
       const next = await take(handler, 1);
       const now = await clock();
-      expect(next.granted === 0 || now >= beforeSecond + 2_000).to.equal(true);
+      expect(next.granted === 0 || now >= beforeSecond + 1_900).to.equal(true);
     });
 
     it('sends its scripts again to a Redis that has forgotten them', async () => {
@@ -170,7 +171,7 @@ describe('the redisquota adapter', () => {
     });
 
     it('grants nothing while Redis is down, and goes on when it is back', async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       const { handler, environment } = open({ maxAmount: 5, validDuration: '1m' });
       await ready(handler);
       expect((await take(handler, 5)).granted).to.equal(5);
@@ -192,7 +193,7 @@ describe('the redisquota adapter', () => {
     });
 
     it('may be down when it starts', async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       await server.kill();
       const { handler } = open({ maxAmount: 5, validDuration: '1m' });
       expect(await take(handler, 1)).to.deep.include({ granted: 0, status: { code: 14, message: 'redis cannot be reached' } });
@@ -202,7 +203,7 @@ describe('the redisquota adapter', () => {
     });
 
     it('waits only so long, and for so many, where Redis hangs', async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       const { handler } = open({ maxAmount: 5, validDuration: '1m' });
       await ready(handler);
       server.freeze();

@@ -9,7 +9,7 @@ import type { TypedValue } from '../../src/rules/attribute/value.ts';
 import { adapterEnvironment } from '../fakes/adapter-environment.ts';
 import { compiledInstance } from '../fakes/rule-instances.ts';
 import { BackendProcess } from '../harness/backend.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 
 const SIZE = compiledInstance('metric', 'size', { value: 'response.size', dimensions: { source: 'source.name' } });
 const TOOK = compiledInstance('metric', 'took', { value: 'response.duration' });
@@ -46,7 +46,7 @@ describe('the statsd adapter', () => {
   });
 
   it('has a real statsd count, and does not mind that it is away', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const dir = mkdtempSync(join(tmpdir(), 'mesh-statsd-'));
     const [port, adminPort] = [await freePort(), await freePort()];
     const config = {

@@ -12,7 +12,7 @@ import { run } from '../../src/mixs/main.ts';
 import { zipkin } from '../../src/rules/adapter/zipkin.ts';
 import { adapterEnvironment, type TestEnvironment } from '../fakes/adapter-environment.ts';
 import { spanInstance } from '../fakes/spans.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { requireZipkin, ZipkinServer } from '../harness/span-back-ends.ts';
 
@@ -25,7 +25,7 @@ describe('the zipkin adapter with a real Zipkin', function () {
 
   const open = (spec: object = {}): Handler => {
     environment = adapterEnvironment();
-    const params = zipkin.parse({ url: server.url, flushInterval: '10ms', deadline: '2s', ...spec }, []);
+    const params = zipkin.parse({ url: server.url, flushInterval: '10ms', deadline: '1m', ...spec }, []);
     if (!params.ok) throw new Error(JSON.stringify(params.problems));
     return openZipkin(params.value, environment);
   };
@@ -81,7 +81,7 @@ describe('the zipkin adapter with a real Zipkin', function () {
   });
 
   it('survives an outage with what its bound allows, and logs it once', async () => {
-    await handler.close(AbortSignal.timeout(10_000));
+    await handler.close(AbortSignal.timeout(60_000));
     await server.kill();
     handler = open({ maxQueued: 3 });
     const traceId = '463ac35c9f6413ad48485a3953bb6126';
@@ -90,7 +90,7 @@ describe('the zipkin adapter with a real Zipkin', function () {
     while (warnings().length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await server.start();
     expect(await server.spansOf(traceId, 3)).to.have.length(3);
-    await handler.close(AbortSignal.timeout(10_000));
+    await handler.close(AbortSignal.timeout(60_000));
     expect(environment.logger.entries.map(({ message, fields }) => [message, fields['lost']])).to.deep.equal([
       ['a back end takes no records: they wait, and are lost when too many do', undefined],
       ['a back end takes records again', 2],
@@ -115,7 +115,7 @@ describe('the zipkin adapter with a real Zipkin', function () {
       requestCodec: CheckRequest,
       responseCodec: CheckResponse,
       metadata: { 'x-b3-traceid': traceId, 'x-b3-spanid': 'a2fb4a1d1a96d312', 'x-b3-sampled': '1' },
-      deadline: seconds(10),
+      deadline: seconds(60),
       signal: new AbortController().signal,
     });
     expect(await mixs.stop()).to.equal(0);
@@ -129,7 +129,7 @@ describe('the zipkin adapter with a real Zipkin', function () {
     handler = open({ flushInterval: '60s' });
     const traceId = '463ac35c9f6413ad48485a3953bb6127';
     report({ traceId });
-    await handler.close(AbortSignal.timeout(10_000));
+    await handler.close(AbortSignal.timeout(60_000));
     expect(await server.spansOf(traceId, 1)).to.have.length(1);
     await server.kill();
     handler = open();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Backend, type BackendProgram, findBackend } from '../../setup/backends/programs.ts';
 
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 120_000;
 
 /** For a `before` hook: the program, or a skipped suite where the set-up could not get it and has said so. In CI nothing is skipped. */
 export function requireBackend(backend: Backend, context: Mocha.Context): BackendProgram {

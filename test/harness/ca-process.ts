@@ -1,6 +1,5 @@
 /** Runs mesh_ca in this process, on a directory of manifests, and talks to it as an agent does. */
 import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { IstioCertificateRequest, IstioCertificateResponse } from '#gen/istio/v1/auth/ca.ts';
@@ -9,10 +8,11 @@ import { type ClientTls, unaryCall } from '../../src/io/grpc/client.ts';
 import { seconds } from '../../src/lib/duration.ts';
 import { caFlags } from '../../src/mesh_ca/flags.ts';
 import { run } from '../../src/mesh_ca/main.ts';
+import { freePort } from './free-port.ts';
 import { InProcess } from './in-process.ts';
 import { manifest } from './manifest.ts';
 
-export { manifest };
+export { freePort, manifest };
 
 /** A store with two namespaces. */
 export function newStoreDirectory(): string {
@@ -40,18 +40,6 @@ export function everything(dir: string): string {
 export function rootIn(dir: string): string {
   const encoded = /ca-cert\.pem["']?:\s*["']?([A-Za-z0-9+/=]+)/.exec(everything(dir))?.[1] ?? '';
   return Buffer.from(encoded, 'base64').toString();
-}
-
-/** A port nobody listens on right now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 export function caOptions(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -141,5 +129,5 @@ export function handleCsr({ port, csr, token, tls }: CertificateCall): Promise<C
 
 function callTo(port: number, tls: ClientTls, token: string | undefined) {
   const metadata: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return { address: `127.0.0.1:${port}`, metadata, deadline: seconds(5), tls, signal: new AbortController().signal };
+  return { address: `127.0.0.1:${port}`, metadata, deadline: seconds(60), tls, signal: new AbortController().signal };
 }

@@ -9,13 +9,13 @@ export async function installOpenKinds(cluster: TestCluster, kinds: Kinds): Prom
   const own = [kinds.policy, kinds.meshPolicy];
   cluster.kubectl(['apply', '-f', '-'], own.map((kind) => JSON.stringify(definition(kind))).join('\n---\n'));
   const names = own.map((kind) => `crd/${kind.plural}.${groupOf(kind)}`);
-  cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names]);
+  cluster.kubectl(['wait', '--for=condition=Established', '--timeout=100s', ...names]);
   for (const kind of own) await served(cluster, kind);
 }
 
 /** The condition comes a moment before the path is served, and the server holds the first write back for 2 s. */
 async function served(cluster: TestCluster, { apiVersion, kind, plural, namespaced }: ResourceKind): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 100_000;
   const path = `/apis/${apiVersion}/${namespaced ? 'namespaces/default/' : ''}${plural}`;
   const body = { apiVersion, kind, metadata: { generateName: 'served-' } };
   for (;;) {

@@ -61,7 +61,7 @@ async function start(programs: ClusterPrograms): Promise<TestCluster> {
 
 function runKubectl(program: string, cluster: Cluster, args: readonly string[], input: string | undefined): string {
   const env = { PATH: process.env['PATH'], HOME: cluster.directory, KUBECONFIG: cluster.kubeconfig };
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', env, timeout: 60_000, input });
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', env, timeout: 100_000, input });
   if (status === 0) return stdout;
   throw new Error(`kubectl ${args.join(' ')} failed: ${error?.message ?? stderr}`);
 }

@@ -1,8 +1,8 @@
 /** Runs pilot-discovery in this process, on a directory of manifests. */
 import { discoveryFlags } from '../../src/pilot-discovery/flags.ts';
 import { run } from '../../src/pilot-discovery/main.ts';
+import { freePort } from './free-port.ts';
 import { InProcess } from './in-process.ts';
-import { freePort } from './plain-envoy.ts';
 
 const SERVING = 'serving discovery';
 

@@ -104,7 +104,7 @@ export async function validate(bootstrap: Bootstrap): Promise<void> {
     writeFileSync(file, Bootstrap.encode(bootstrap).finish());
     await new Promise<void>((resolve, reject) => {
       const args = ['--mode', 'validate', '--config-path', file, '--log-level', 'error'];
-      execFile(envoyPath(process.env), args, { timeout: 30_000 }, (error, stdout, stderr) => {
+      execFile(envoyPath(process.env), args, { timeout: 100_000 }, (error, stdout, stderr) => {
         if (error === null) resolve();
         else reject(new Error(`envoy refuses the configuration: ${stderr}${stdout}`, { cause: error }));
       });

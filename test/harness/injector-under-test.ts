@@ -10,8 +10,8 @@ import { generateKeyPair, privateKeyPem } from '../../src/io/x509/key.ts';
 import { injectorFlags } from '../../src/sidecar-injector/flags.ts';
 import { run } from '../../src/sidecar-injector/main.ts';
 import { leafTemplate, makeRoot, signLeaf, type TestCa } from './certificates.ts';
+import { freePort } from './free-port.ts';
 import { InProcess } from './in-process.ts';
-import { freePort } from './plain-envoy.ts';
 
 const HOST = 'mesh-sidecar-injector.mesh-system.svc';
 /** An API server that is given a URL calls it by address. */

@@ -16,7 +16,7 @@ export async function runKubectl(cluster: TestCluster, args: readonly string[], 
   const programs = findClusterPrograms(process.env);
   if (programs === undefined) throw new Error('the programs of the test cluster went away');
   const env = { PATH: process.env['PATH'], HOME: cluster.directory, KUBECONFIG: cluster.kubeconfig };
-  const kubectl = spawn(programs.kubectl, args, { env, timeout: 60_000 });
+  const kubectl = spawn(programs.kubectl, args, { env, timeout: 100_000 });
   kubectl.stdin.end(input);
   const exit = new Promise<number>((resolve, reject) => {
     kubectl.on('error', reject);

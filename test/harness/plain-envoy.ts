@@ -1,18 +1,10 @@
 /** An Envoy with nothing but a connection to a discovery server on loopback. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { envoyPath } from '../../src/lib/envoy-path.ts';
+import { freePort } from './free-port.ts';
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
+export { freePort };
 
 /** A proxy of a given node whose link to the discovery server is mutual TLS. */
 export interface SecuredLink {

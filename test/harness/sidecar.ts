@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { envoyPath } from '../../src/lib/envoy-path.ts';
 import { componentArguments } from './component-process.ts';
+import { freePorts } from './free-port.ts';
 import { loopbackCluster, mutualTlsListener } from './sidecar-resources.ts';
 import { TestAuthority, TestRoot } from './test-authority.ts';
 import { TestDiscovery } from './test-discovery.ts';
@@ -16,7 +17,7 @@ import { TestDiscovery } from './test-discovery.ts';
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined> | T | undefined,
-  ms = 50_000,
+  ms = 100_000,
 ): Promise<T> {
   const deadline = AbortSignal.timeout(ms);
   let last: unknown;
@@ -166,18 +167,4 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Ports that nobody listens on now. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createTcpServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports;
 }

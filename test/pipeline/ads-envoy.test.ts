@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import { CLUSTER, ENDPOINT, LISTENER, ROUTE } from '../../src/delivery/types.ts';
 import { resourceSet } from '../fakes/config-source.ts';
 import { badCluster, edsCluster, endpoints, httpListener, routeTo } from '../harness/envoy-resources.ts';
-import { freePort, get, PlainEnvoy } from '../harness/plain-envoy.ts';
+import { freePort } from '../harness/free-port.ts';
+import { get, PlainEnvoy } from '../harness/plain-envoy.ts';
 import { AdsBench } from './ads-bench.ts';
 
 const POLL_MS = 25;
@@ -17,7 +18,7 @@ async function until(met: () => Promise<boolean>, signal: AbortSignal): Promise<
 
 for (const mode of ['GRPC', 'DELTA_GRPC'] as const) {
   describe(`a real Envoy over ${mode === 'GRPC' ? 'state-of-the-world' : 'delta'} ADS`, function () {
-    this.timeout(12_000);
+    this.timeout(120_000);
     let bench: AdsBench;
     let envoy: PlainEnvoy;
     let upstreams: Server[];

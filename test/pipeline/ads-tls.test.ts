@@ -36,7 +36,7 @@ const mesh = (text: string) => ({
 const MUTUAL_TLS = mesh('defaultConfig: {controlPlaneAuthPolicy: MUTUAL_TLS}');
 
 describe('pilot-discovery over TLS', function () {
-  this.timeout(10_000);
+  this.timeout(120_000);
   let dir: string;
   let root: TestRoot;
   let discovery: DiscoveryProcess | undefined;

@@ -6,7 +6,8 @@ import { LISTENER, ROUTE, VIRTUAL_HOST } from '../../src/delivery/types.ts';
 import { resourceSet } from '../fakes/config-source.ts';
 import type { DeltaClient } from '../harness/ads-client.ts';
 import { httpListener, openHost, openTable } from '../harness/envoy-resources.ts';
-import { freePort, PlainEnvoy } from '../harness/plain-envoy.ts';
+import { freePort } from '../harness/free-port.ts';
+import { PlainEnvoy } from '../harness/plain-envoy.ts';
 import { AdsBench, changes, deltaAck, deltaAsk, setOf } from './ads-bench.ts';
 
 const heldOf = (set: ResourceSet) => Object.fromEntries([...set.resources.values()].map(({ name, version }) => [name, version]));
@@ -104,7 +105,7 @@ describe('virtual hosts, delivered on their own', () => {
 });
 
 describe('virtual hosts in a real Envoy', function () {
-  this.timeout(15_000);
+  this.timeout(120_000);
   let bench: AdsBench;
   let envoy: PlainEnvoy;
   let ports: readonly [number, number];

@@ -2,8 +2,8 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { freePort } from '../harness/free-port.ts';
 import { MeshProcess, runMesh } from '../harness/mesh-process.ts';
-import { freePort } from '../harness/plain-envoy.ts';
 
 describe('logging flags of real components', () => {
   let dir: string;

@@ -15,7 +15,6 @@ import {
   CaProcess,
   createCertificate,
   everything,
-  freePort,
   handleCsr,
   manifest,
   newStoreDirectory,
@@ -24,6 +23,7 @@ import {
 } from '../harness/ca-process.ts';
 import { openssl } from '../harness/certificates.ts';
 import { componentArguments } from '../harness/component-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { claims, jwksOf, rawToken, signToken, tokenKey } from '../harness/tokens.ts';
 
 const FOO = 'spiffe://cluster.local/ns/foo/sa/httpbin';

@@ -11,7 +11,7 @@ import { RateLimitRequest, RateLimitResponse, RateLimitResponse_Code } from '#ge
 import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { type CallResult, GrpcJsClient, playOne } from '../harness/rpc-clients.ts';
 

@@ -11,7 +11,7 @@ import { GLOBAL_WORDS } from '../../src/mixs/attribute/global-words.ts';
 import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { MixerClient } from '../harness/mixer-client.ts';
 import { type CallResult, GrpcJsClient } from '../harness/rpc-clients.ts';
@@ -31,7 +31,7 @@ const quotasOf = (count: number, amount: number): CheckRequest['quotas'] =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`q${i}`, { amount, bestEffort: false }]));
 
 describe('mixs under bad input and faults', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const rpc = new GrpcJsClient();
   let dir: string;
   let server: InProcess;
@@ -246,7 +246,7 @@ describe('mixs under bad input and faults', function () {
 });
 
 describe('mixs when it starts and ends', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
 
   beforeEach(() => {

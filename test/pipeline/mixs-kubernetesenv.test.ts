@@ -11,8 +11,9 @@ import { kindsFor } from '../../src/model/kinds.ts';
 import { KubernetesStore } from '../../src/sources/store/kubernetes/kubernetes-store.ts';
 import { adapterEnvironment } from '../fakes/adapter-environment.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
-import { freePort, manifest } from '../harness/ca-process.ts';
+import { manifest } from '../harness/ca-process.ts';
 import { requireCluster } from '../harness/cluster.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { MixerClient } from '../harness/mixer-client.ts';
 

@@ -6,7 +6,7 @@ import { dump } from 'js-yaml';
 import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { MixerClient, referencesOf } from '../harness/mixer-client.ts';
 

@@ -13,7 +13,7 @@ import { eventually } from '../harness/sidecar.ts';
 const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
 
 describe('the status of policies', function () {
-  this.timeout(20_000);
+  this.timeout(120_000);
   let dir: string;
   let discovery: DiscoveryProcess;
 

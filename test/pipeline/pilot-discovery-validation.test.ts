@@ -9,15 +9,15 @@ import { openStore } from '../../src/sources/store/open.ts';
 import { kinds } from '../contract/object-store.ts';
 import { policy } from '../harness/discovery-manifests.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { manifest } from '../harness/manifest.ts';
-import { freePort } from '../harness/plain-envoy.ts';
 import { eventually } from '../harness/sidecar.ts';
 import { TestRoot } from '../harness/test-authority.ts';
 
 const ENTRY = 'policy-validation.mesh.io';
 
 describe('the validating webhook of pilot-discovery', function () {
-  this.timeout(20_000);
+  this.timeout(120_000);
   let dir: string;
   let port: number;
   let root: TestRoot;

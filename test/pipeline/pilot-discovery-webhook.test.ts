@@ -22,7 +22,7 @@ const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
 const NAME = 'outbound|8000||httpbin.foo.svc.cluster.local';
 
 describe('the webhook of pilot-discovery', function () {
-  this.timeout(15_000);
+  this.timeout(120_000);
   let dir: string;
   let discovery: DiscoveryProcess;
   let webhook: TestWebhook;

@@ -8,8 +8,8 @@ import { DeltaDiscoveryRequest, type DeltaDiscoveryResponse } from '#gen/envoy/s
 import type { SnapshotSummary } from '../../src/pilot-discovery/summary.ts';
 import { type DeltaClient, deltaClient } from '../harness/ads-client.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { manifest } from '../harness/manifest.ts';
-import { freePort } from '../harness/plain-envoy.ts';
 
 const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
 const NODE = { id: 'sidecar~10.1.1.1~httpbin-1.foo~foo.svc.cluster.local', cluster: 'httpbin' };

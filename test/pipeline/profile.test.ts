@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { freePort } from '../harness/free-port.ts';
 import { MeshProcess } from '../harness/mesh-process.ts';
-import { freePort } from '../harness/plain-envoy.ts';
 
 const hasGo = spawnSync('go', ['version']).status === 0;
 
@@ -77,7 +77,7 @@ describe('profiles of pilot-discovery', () => {
 
   it('are opened by go tool pprof', async function () {
     if (!hasGo) this.skip();
-    this.timeout(60_000);
+    this.timeout(120_000);
     await start('--profile');
     const cpu = top((await underLoad(download('/debug/pprof/profile?seconds=1'))).file);
     expect(cpu.status, cpu.stderr).to.equal(0);

@@ -9,7 +9,7 @@ const WORKLOAD = { type: 'uri', value: 'spiffe://cluster.local/ns/foo/sa/web' } 
 const DISCOVERY = { type: 'uri', value: 'spiffe://cluster.local/ns/mesh-system/sa/mesh-pilot-service-account' } as const;
 
 describe('certificates from files with a real proxy', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sidecar: Sidecar;
   let folder: string;
 

@@ -20,7 +20,7 @@ const ZIPKIN = `require('http').createServer((request, response) => {
 }).listen(9411, '127.0.0.1');`;
 
 describe('pilot-agent with pilot-discovery', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let chain: AgentPod;
 
   beforeEach(() => {

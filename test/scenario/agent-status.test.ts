@@ -10,7 +10,7 @@ import { Peer } from '../harness/peer.ts';
 import { eventually, isRunning, Sidecar } from '../harness/sidecar.ts';
 
 describe('the status port and debugging of a real proxy', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let sidecar: Sidecar;
   let application: Server;
   let port: number;

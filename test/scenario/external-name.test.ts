@@ -10,8 +10,8 @@ import { Bootstrap } from '#gen/envoy/config/bootstrap/v3/bootstrap.ts';
 import { envoyPath } from '../../src/lib/envoy-path.ts';
 import { tcpAddress } from '../../src/xds/address.ts';
 import { proxyResources, staticBootstrap } from '../harness/envoy-validate.ts';
+import { freePort } from '../harness/free-port.ts';
 import { snapshotOfManifests, testTranslator } from '../harness/mesh-input.ts';
-import { freePort } from '../harness/plain-envoy.ts';
 import { eventually } from '../harness/sidecar.ts';
 import { TestRoot } from '../harness/test-authority.ts';
 

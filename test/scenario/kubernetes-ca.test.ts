@@ -20,7 +20,7 @@ const NS = 'ca-apps';
 const ACCOUNT = { namespace: SYSTEM, name: 'mesh-citadel-service-account' };
 
 describe('mesh_ca on a real API server', function () {
-  this.timeout(90_000);
+  this.timeout(120_000);
   let cluster: TestCluster;
   let kubeconfig: string;
   const running = new Set<CaProcess>();

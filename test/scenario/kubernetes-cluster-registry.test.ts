@@ -6,7 +6,8 @@ import { kinds } from '../contract/object-store.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { installOpenKinds } from '../harness/cluster-kinds.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
-import { freePort, PlainEnvoy } from '../harness/plain-envoy.ts';
+import { freePort } from '../harness/free-port.ts';
+import { PlainEnvoy } from '../harness/plain-envoy.ts';
 import { eventually } from '../harness/sidecar.ts';
 
 const NAMESPACE = 'registry';

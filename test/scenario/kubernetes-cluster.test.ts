@@ -34,7 +34,7 @@ describe('test cluster', () => {
   });
 
   it('makes pods of deployments', function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     cluster.kubectl(['create', 'deployment', 'web', '--image=web', '--replicas=2']);
     try {
       cluster.kubectl(['wait', '--for=jsonpath={.status.replicas}=2', '--timeout=20s', 'deployment/web']);

@@ -30,12 +30,12 @@ describe('components on a real API server', () => {
 
   function meshctl(args: readonly string[], input = ''): string {
     const command = ['src/mesh.ts', 'meshctl', ...args, '--orchconfig', cluster.kubeconfig];
-    const { stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', input, timeout: 30_000 });
+    const { stdout, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8', input, timeout: 100_000 });
     return `${stdout}${stderr}`.replaceAll(/\d+s\b/g, 'AGE');
   }
 
   it('meshctl writes what kubectl reads, and the other way round', function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     expect(meshctl(['apply', '-f', '-'], MANIFESTS)).to.equal('policy.authentication.mesh.io/web created\nservice/web created\n');
     expect(meshctl(['apply', '-f', '-'], MANIFESTS)).to.equal(
       'policy.authentication.mesh.io/web unchanged\nservice/web unchanged\n',
@@ -49,7 +49,7 @@ describe('components on a real API server', () => {
   });
 
   it('pilot-discovery serves what is there, and what comes, through a restart of the API server', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     cluster.kubectl(['apply', '-f', '-'], MANIFESTS);
     const discovery = await DiscoveryProcess.start({ orchconfig: cluster.kubeconfig });
     const hosts = async (): Promise<string> => (await discovery.page('/debug/registryz')).text();

@@ -3,8 +3,8 @@ import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleDefinitions } from '../../src/rules/config/crds.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
-import { freePort } from '../harness/ca-process.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { MixerClient } from '../harness/mixer-client.ts';
 
@@ -28,7 +28,7 @@ describe('mixs on a real API server', () => {
   });
 
   after(function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     cluster?.kubectl(['delete', 'namespace', 'rules', '--wait=false']);
     cluster?.kubectl(['delete', 'crd', '-l', 'app=mixs', '--wait=false']);
   });
@@ -54,7 +54,7 @@ describe('mixs on a real API server', () => {
   });
 
   it('works by the rules that are stored there, as they change', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const rule = (message: string): string =>
       documents([
         ruleObject('denier', 'deny', { status: { code: 7, message } }, 'rules'),

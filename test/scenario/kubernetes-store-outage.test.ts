@@ -8,7 +8,7 @@ import type { WatchEvent } from '../../src/sources/store/object-store.ts';
 import { kinds, WatchRecorder } from '../contract/object-store.ts';
 import { ownCluster, type TestCluster } from '../harness/cluster.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
-import { freePort } from '../harness/plain-envoy.ts';
+import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/sidecar.ts';
 
 const NAMESPACE = 'outage';

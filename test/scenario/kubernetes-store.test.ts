@@ -257,7 +257,7 @@ describe('objects on a real API server', () => {
   });
 
   it('are listed all, however many pages they are', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const store = open();
     const all = Array.from({ length: 1_203 }, (_, index) => `c${String(index).padStart(4, '0')}`);
     const item = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'store' } });
@@ -271,7 +271,7 @@ describe('objects on a real API server', () => {
   });
 
   it('are followed through a restart of the API server, with nothing lost', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const store = open();
     const watch = new WatchRecorder(store, kinds.service, 'store');
     await watch.until((events) => events.length === 1);
@@ -302,7 +302,7 @@ describe('objects on a real API server', () => {
   });
 
   it('that may not be followed are reported, until they may', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const store = open(await configFor({ token: tokenOf('nobody') }));
     const watch = new WatchRecorder(store, kinds.service, 'store');
     while (reported.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));

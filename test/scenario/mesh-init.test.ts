@@ -116,7 +116,7 @@ print(s.recv(100).decode())`;
 }
 
 describe('traffic redirection in a network namespace', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const pod = new Pod();
 
   before(async function () {

@@ -46,7 +46,7 @@ interface Status {
 }
 
 describe('a Job with a native sidecar', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   let lab: LabUnderTest;
 
   before(async () => {

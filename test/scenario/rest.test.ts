@@ -10,7 +10,7 @@ const SECOND = '10.1.1.3';
 
 for (const cached of [false, true]) {
   describe(`a real Envoy that polls over REST, ${cached ? 'answers cached' : 'answers made each time'}`, function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     let polling: PollingPod;
 
     beforeEach(async () => {

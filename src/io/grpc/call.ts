@@ -6,7 +6,7 @@ import { Response } from './response.ts';
 import { type GrpcStatus, OK } from './status.ts';
 
 /** How long a client may take to read what was written before its call ended. */
-const LAST_WORDS_MS = 500;
+const LAST_WORDS_MS = 5_000;
 
 /** gRPC tells no date. */
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };

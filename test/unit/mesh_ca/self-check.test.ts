@@ -4,8 +4,8 @@ import { encodePem } from '../../../src/io/x509/pem.ts';
 import { MeshError } from '../../../src/lib/errors.ts';
 import { type Authority, parseAuthority } from '../../../src/mesh_ca/authority.ts';
 import { selfCheck } from '../../../src/mesh_ca/self-check.ts';
-import { freePort } from '../../harness/ca-process.ts';
 import { makeRoot, NOW, type TestCa, testSerial } from '../../harness/certificates.ts';
+import { freePort } from '../../harness/free-port.ts';
 
 describe('the self check', () => {
   const identity = { trustDomain: 'cluster.local', namespace: 'mesh-system', serviceAccount: 'mesh-citadel-service-account' };

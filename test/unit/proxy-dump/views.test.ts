@@ -10,7 +10,8 @@ import { printTable } from '../../../src/proxy-dump/table.ts';
 import { viewsOf } from '../../../src/proxy-dump/views.ts';
 import { TestRoot } from '../../harness/test-authority.ts';
 
-const NOW = new Date();
+/** Not the time when this file was read: other tests may come before. */
+let now: Date;
 const DUMP = 'type.googleapis.com/envoy.admin.v3.';
 const socket = (address: string, port: number) => ({ socket_address: { address, port_value: port } });
 
@@ -115,10 +116,11 @@ describe('pilot-agent debug', () => {
   let admin: Admin;
   before(async () => {
     admin = await fakeAdmin();
+    now = new Date();
   });
 
   const show = async (type: ConfigurationType, output: 'table' | 'json' | 'yaml' = 'table'): Promise<string> =>
-    printViews(await viewsOf(type, admin, NOW), output);
+    printViews(await viewsOf(type, admin, now), output);
   const cells = async (type: ConfigurationType): Promise<string[][]> =>
     (await show(type))
       .trim()
@@ -184,7 +186,7 @@ describe('pilot-agent debug', () => {
       'URI:spiffe://cluster.local/ns/foo/sa/web',
     ]);
     expect([roots?.[1], roots?.[3], roots?.at(-1)]).to.deep.equal(['roots', 'O=test root', 'yes']);
-    const later = printViews(await viewsOf('secrets', admin, new Date(NOW.getTime() + 7_200_000)), 'table');
+    const later = printViews(await viewsOf('secrets', admin, new Date(now.getTime() + 7_200_000)), 'table');
     expect(later).to.match(/ no\n.* no\n$/);
   });
 
@@ -242,7 +244,7 @@ describe('pilot-agent debug', () => {
         cwd: '/',
         signal: new AbortController().signal,
         names: namesFor(DEFAULT_DOMAIN),
-        now: () => NOW,
+        now: () => now,
       };
       const outcome = await command.execute(argv, 'pilot-agent debug', host);
       return [outcome.kind === 'exit' ? outcome.code : outcome.kind, String(stderr.read() ?? '')];

@@ -33,7 +33,7 @@ async function gone(processes: readonly ProcessIdentity[]): Promise<void> {
 }
 
 describe('a process of the set-up', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
 
   for (const [signal, code] of [
     ['SIGTERM', 143],
