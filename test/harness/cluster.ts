@@ -7,6 +7,7 @@ import { type Cluster, startCluster } from '../../setup/cluster/cluster.ts';
 import { type ClusterPrograms, findClusterPrograms } from '../../setup/cluster/programs.ts';
 import type { KubernetesClient } from '../../src/io/kubernetes/client.ts';
 import { openKubeconfig } from '../../src/io/kubernetes/open-client.ts';
+import { skipOutsideCi } from './skip-outside-ci.ts';
 
 const PREFIX = 'mesh-test-cluster-';
 /** Enough for a machine that does other things too. */
@@ -33,10 +34,7 @@ export async function requireCluster(context: Mocha.Context): Promise<TestCluste
 
 function requirePrograms(context: Mocha.Context): ClusterPrograms {
   const programs = findClusterPrograms(process.env);
-  if (programs === undefined) {
-    if ((process.env['CI'] ?? '') !== '') throw new Error('the programs of the test cluster are missing; run npm run setup');
-    context.skip();
-  }
+  if (programs === undefined) skipOutsideCi(context, 'the programs of the test cluster are missing; run npm run setup');
   context.timeout(START_LIMIT_MS);
   return programs;
 }

@@ -6,18 +6,20 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { freePort } from '../harness/free-port.ts';
 import { MeshProcess } from '../harness/mesh-process.ts';
+import { skipOutsideCi } from '../harness/skip-outside-ci.ts';
 
 const hasGo = spawnSync('go', ['version']).status === 0;
 
 describe('profiles of pilot-discovery', () => {
   let dir: string;
   let port: number;
-  let discovery: MeshProcess;
+  let discovery: MeshProcess | undefined;
 
   const start = async (...flags: string[]): Promise<void> => {
     const ports = ['--port', '0', '--grpcAddr', '127.0.0.1:0', '--monitoringPort', String(port)];
-    discovery = new MeshProcess(['pilot-discovery', 'discovery', '--orchconfig', join(dir, 'manifests'), ...ports, ...flags]);
-    await discovery.until(() => discovery.stdout.includes('serving discovery'));
+    const started = new MeshProcess(['pilot-discovery', 'discovery', '--orchconfig', join(dir, 'manifests'), ...ports, ...flags]);
+    discovery = started;
+    await started.until(() => started.stdout.includes('serving discovery'));
   };
   const page = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   const download = async (path: string): Promise<{ readonly file: string; readonly text: string }> => {
@@ -46,7 +48,8 @@ describe('profiles of pilot-discovery', () => {
     port = await freePort();
   });
   afterEach(async () => {
-    await discovery.stop();
+    await discovery?.stop();
+    discovery = undefined;
     rmSync(dir, { recursive: true });
   });
 
@@ -76,7 +79,7 @@ describe('profiles of pilot-discovery', () => {
   });
 
   it('are opened by go tool pprof', async function () {
-    if (!hasGo) this.skip();
+    if (!hasGo) skipOutsideCi(this, 'go tool pprof is missing; install Go');
     this.timeout(120_000);
     await start('--profile');
     const cpu = top((await underLoad(download('/debug/pprof/profile?seconds=1'))).file);
@@ -95,7 +98,7 @@ describe('profiles of pilot-discovery', () => {
     await start('--profile');
     const taken = [page('/debug/pprof/profile?seconds=60'), page('/debug/pprof/profile?seconds=60')];
     await Promise.race(taken);
-    expect(await discovery.stop()).to.equal(0);
+    expect(await discovery?.stop()).to.equal(0);
     expect((await Promise.all(taken)).map(({ status }) => status).sort()).to.deep.equal([409, 503]);
   });
 });
