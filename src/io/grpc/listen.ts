@@ -7,6 +7,8 @@ import { type ErrorCode, MeshError } from '../../lib/errors.ts';
 import type { ListenAddress } from './types.ts';
 
 const DEFAULT_SOCKET_MODE = 0o600;
+/** Connections that wait to be taken; all clients come back at once when a server was away. The kernel bounds it too (net.core.somaxconn). */
+const BACKLOG = 4_096;
 
 const WHY: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EADDRINUSE: ['already_exists', 'something listens there already: stop it or choose another address'],
@@ -20,7 +22,7 @@ export async function bind(server: Server, address: ListenAddress): Promise<void
   const place = 'path' in address ? address.path : `${address.host}:${address.port}`;
   try {
     if ('path' in address) await bindSocket(server, address.path, address.mode ?? DEFAULT_SOCKET_MODE);
-    else await listening(server, () => server.listen(address.port, address.host));
+    else await listening(server, () => server.listen({ port: address.port, host: address.host, backlog: BACKLOG }));
   } catch (thrown) {
     if (thrown instanceof MeshError) throw thrown;
     const [code, advice] = WHY[errnoOf(thrown)] ?? ['unavailable', MeshError.from(thrown).message];
