@@ -1,9 +1,10 @@
-/** The Mixer API over handlers that a test makes: for those that throw, hang or are slow. */
+/** The interfaces of mixs over handlers that a test makes: for those that throw, hang or are slow. */
 
 import { createGrpcServer } from '../../src/io/grpc/server.ts';
 import type { GrpcServer } from '../../src/io/grpc/types.ts';
 import { milliseconds } from '../../src/lib/duration.ts';
 import type { Handler } from '../../src/mixs/adapter/adapter.ts';
+import { envoyMethods } from '../../src/mixs/api/envoy.ts';
 import { measured } from '../../src/mixs/api/measured.ts';
 import { mixerMethods } from '../../src/mixs/api/mixer.ts';
 import { createDispatcher } from '../../src/mixs/dispatch/dispatch.ts';
@@ -19,6 +20,7 @@ export interface Bounds {
   readonly streams?: number;
   readonly handlerLimitMs?: number;
   readonly singleThreaded?: boolean;
+  readonly maxMessageSize?: number;
 }
 
 export interface MixsWithHandlers {
@@ -27,20 +29,28 @@ export interface MixsWithHandlers {
   readonly metrics: MixsMetrics;
 }
 
-/** Each handler checks the requests whose `source.namespace` is its name, and all those from `everywhere`. */
+/** Each handler checks, counts (the quota `count`) and takes reports of the requests whose `source.namespace` is its name, and all those from `everywhere`. */
 export async function mixsWithHandlers(
   handlers: Readonly<Record<string, Partial<Handler>>>,
-  { apiWorkers = 1_000, adapterWorkers = 1_000, streams = 1_000, handlerLimitMs = 5_000, singleThreaded = false }: Bounds = {},
+  {
+    apiWorkers = 1_000,
+    adapterWorkers = 1_000,
+    streams = 1_000,
+    handlerLimitMs = 5_000,
+    singleThreaded = false,
+    maxMessageSize = 1_048_576,
+  }: Bounds = {},
 ): Promise<MixsWithHandlers> {
   const names = Object.keys(handlers);
   const configuration = compileConfiguration([
     ruleObject('checknothing', 'nothing'),
     ruleObject('metric', 'size', { value: 'request.size | 0' }),
+    ruleObject('quota', 'count'),
     ...names.map((name) => ruleObject('noop', name)),
     ...names.map((name) =>
       ruleObject('rule', name, {
         match: `source.namespace == "${name}" || source.namespace == "everywhere"`,
-        actions: [{ handler: `${name}.noop`, instances: ['nothing.checknothing', 'size.metric'] }],
+        actions: [{ handler: `${name}.noop`, instances: ['nothing.checknothing', 'size.metric', 'count.quota'] }],
       }),
     ),
   ]);
@@ -56,9 +66,18 @@ export async function mixsWithHandlers(
     singleThreaded,
     handlerLimit: milliseconds(handlerLimitMs),
   });
-  const { vocabulary } = configuration;
-  const methods = mixerMethods({ pool, inForce: () => ({ dispatcher, vocabulary }), unknownAttribute: () => {} });
-  const server = createGrpcServer({ methods: measured(methods, metrics), maxConcurrentStreams: streams }, new MemoryLogger());
+  const { vocabulary, charges } = configuration;
+  const api = {
+    pool,
+    inForce: () => ({ dispatcher, vocabulary, charges }),
+    unknownAttribute: () => {},
+    malformed: (method: string) => metrics.requested(method, 'malformed', 0),
+  };
+  const methods = [...mixerMethods(api), ...envoyMethods(api)];
+  const server = createGrpcServer(
+    { methods: measured(methods, metrics), maxConcurrentStreams: streams, maxMessageSize },
+    new MemoryLogger(),
+  );
   await server.listen({ host: '127.0.0.1', port: 0 });
   return { port: server.port, server, metrics };
 }
