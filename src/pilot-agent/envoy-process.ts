@@ -45,18 +45,20 @@ export async function canTieToParent(): Promise<boolean> {
   );
 }
 
-/** Starts the proxy; its output goes where the agent's goes. */
+/** Starts the proxy with the agent's environment and more variables; its output goes where the agent's goes. */
 export async function startEnvoy(
   binary: string,
   args: readonly string[],
+  variables: Readonly<Record<string, string>>,
   output: { readonly stdout: Writable; readonly stderr: Writable },
   tied: boolean,
 ): Promise<ProxyProcess> {
   await requireBinary(binary);
   // A session of its own: Ctrl-C in a terminal reaches the whole group, and would end the proxy before it is drained.
+  const env = { ...process.env, ...variables };
   const child = tied
-    ? spawn(SETPRIV, ['--pdeathsig', 'KILL', '--', binary, ...args], { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-    : spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    ? spawn(SETPRIV, ['--pdeathsig', 'KILL', '--', binary, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+    : spawn(binary, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.pipe(output.stdout, { end: false });
   child.stderr.pipe(output.stderr, { end: false });
   await started(child, binary);

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Logger } from '../io/log/logger.ts';
 import { MeshError } from '../lib/errors.ts';
+import { NODE_ID_VARIABLE } from '../model/reporter.ts';
 import { bootstrapFile, writeBootstrap } from './bootstrap-file.ts';
 import type { Bootstrap } from './bootstrap-source.ts';
 import type { ProxyConfig } from './config.ts';
@@ -36,7 +37,8 @@ export async function createProxyStarter(config: ProxyConfig, deps: StarterDeps)
       const file = bootstrapFile(config.configPath, epoch, bootstrap);
       await writeBootstrap(file, bootstrap);
       const restart = hot ? await hotRestart(config.configPath, epoch) : ({ kind: 'alone' } as const);
-      return startEnvoy(config.binaryPath, envoyArguments(config, file, restart), deps, tied);
+      const variables = { [NODE_ID_VARIABLE]: config.node.id };
+      return startEnvoy(config.binaryPath, envoyArguments(config, file, restart), variables, deps, tied);
     },
     cleanUp: () => removeSharedMemory(config.configPath),
   };

@@ -14,7 +14,7 @@ import { tcpProxy } from './filters/tcp-proxy.ts';
 import { tlsInspector } from './filters/tls-inspector.ts';
 import { admissionChains, FIRST_BYTES } from './inbound-chains.ts';
 import { type JwtPlan, planJwt } from './jwt/plan.ts';
-import { checkServer, type Destination, type Destinations } from './mixs.ts';
+import { checkServer, type Destination, type Destinations, type Side } from './mixs.ts';
 import { BLACK_HOLE, INBOUND_PASSTHROUGH, inboundCluster, serverName } from './names.ts';
 import type { Families } from './node.ts';
 import { catchAllHost, directResponse, routesTo } from './virtual-host.ts';
@@ -102,6 +102,9 @@ function portChains(
   return isRefused(port.origins) ? [] : admissionChains(mesh, { ...common, filters: raw, opaque: raw, http: false });
 }
 
+const inboundSide = (destination: Destination | undefined): Side | undefined =>
+  destination === undefined ? undefined : { type: 'inbound', destination };
+
 /** HTTP filters of requests that reach the workload, in order. */
 const inboundHttpFilters = (mesh: MeshConfig, plan: JwtPlan, destination: Destination | undefined) => [
   ...(plan.type === 'checked' ? [buildJwtAuthn(plan)] : []),
@@ -112,7 +115,7 @@ const inboundHttpFilters = (mesh: MeshConfig, plan: JwtPlan, destination: Destin
 /** Network filters of raw TCP that reaches the workload, in order. */
 const rawFilters = (mesh: MeshConfig, statPrefix: string, cluster: string, destination: Destination | undefined): Filter[] => [
   ...tcpPolicyCheck(mesh, destination, statPrefix),
-  tcpProxy(mesh, statPrefix, cluster, { reports: tcpReports(mesh, destination) }),
+  tcpProxy(mesh, statPrefix, cluster, { reports: tcpReports(mesh, inboundSide(destination)) }),
 ];
 
 const REFUSED =
@@ -125,7 +128,7 @@ function httpFilter(mesh: MeshConfig, port: number, plan: JwtPlan, destination: 
     statPrefix: `inbound_${port}`,
     routing: { type: 'inline', host: catchAllHost(`inbound|${port}`, routes) },
     filters: inboundHttpFilters(mesh, plan, destination),
-    reports: httpReports(mesh, destination),
+    reports: httpReports(mesh, inboundSide(destination)),
     direction: 'inbound',
     // Rules of mixs may decide by the path.
     strictPaths: (plan.type === 'checked' && plan.byPath) || checkServer(mesh, destination) !== undefined,

@@ -1,8 +1,9 @@
-/** How the inbound side of a sidecar reaches mixs, and which of its ports do. */
+/** How a sidecar reaches mixs, and which of its ports and directions do. */
 import { GrpcService } from '#gen/envoy/config/core/v3/grpc_service.ts';
 import { type Duration, seconds } from '../lib/duration.ts';
 import type { MeshConfig, ServerAddress } from '../model/mesh-config.ts';
-import { REPORTER_METADATA } from '../model/reporter.ts';
+import { NODE_ID_VARIABLE, REPORTER_METADATA } from '../model/reporter.ts';
+import type { Service } from '../model/service.ts';
 import { protoDuration } from './duration.ts';
 
 /** Whom the requests that reach a port are for. */
@@ -11,6 +12,12 @@ export interface Destination {
   /** Host names of the services that lead to the port, sorted; none of a port that no service names. */
   readonly services: readonly string[];
 }
+
+/** Of what a sidecar speaks to mixs: of what comes to a port, or of what the workload sends, whose destination each log entry tells. */
+export type Side = { readonly type: 'inbound'; readonly destination: Destination } | { readonly type: 'outbound' };
+
+/** The side of what a workload sends; `undefined` where nobody is told of it. */
+export const outboundSide = (reports: boolean): Side | undefined => (reports ? { type: 'outbound' } : undefined);
 
 /** Whom requests to a workload are for, by its ports. */
 export interface Destinations {
@@ -27,18 +34,28 @@ export function checkServer(mesh: MeshConfig, destination: Destination | undefin
   return mesh.mixerCheckServer;
 }
 
-/** Whom to tell what came to a port; `undefined`: nobody. */
-export function reportServer(mesh: MeshConfig, destination: Destination | undefined): ServerAddress | undefined {
-  return destination === undefined || servesMixs(mesh, destination) ? undefined : mesh.mixerReportServer;
+/** Whom to tell what requests and connections came to; `undefined`: nobody. */
+export function reportServer(mesh: MeshConfig, side: Side): ServerAddress | undefined {
+  return side.type === 'inbound' && servesMixs(mesh, side.destination) ? undefined : mesh.mixerReportServer;
+}
+
+/**
+ * Whether a workload's sidecar reports what the workload sends. That of mixs does not: what its handlers send to back ends would be reported, and
+ * make them send more.
+ */
+export function reportsOutbound(mesh: MeshConfig, services: readonly Service[]): boolean {
+  const isMixs = services.some(({ hostname }) => isMixsHost(mesh, hostname));
+  return mesh.mixerReportServer !== undefined && !isMixs;
 }
 
 /** Whether proxies of this mesh have anything to do with mixs. */
 export const usesMixs = (mesh: MeshConfig): boolean =>
   mesh.mixerReportServer !== undefined || (mesh.mixerCheckServer !== undefined && !mesh.disablePolicyChecks);
 
-function servesMixs({ mixerCheckServer, mixerReportServer }: MeshConfig, { services }: Destination): boolean {
-  return services.some((host) => host === mixerCheckServer?.host || host === mixerReportServer?.host);
-}
+const servesMixs = (mesh: MeshConfig, { services }: Destination): boolean => services.some((host) => isMixsHost(mesh, host));
+
+const isMixsHost = ({ mixerCheckServer, mixerReportServer }: MeshConfig, host: string): boolean =>
+  host === mixerCheckServer?.host || host === mixerReportServer?.host;
 
 /** Whether a port of a service is where mixs listens: it speaks HTTP/2 then, whatever the port is called. */
 export function isMixsPort({ mixerCheckServer, mixerReportServer }: MeshConfig, host: string, port: number): boolean {
@@ -46,23 +63,33 @@ export function isMixsPort({ mixerCheckServer, mixerReportServer }: MeshConfig, 
 }
 
 /** A service of the mesh like any other, called by the sidecar itself; the metadata says whom the call is about. */
-export function mixsService({ host, port }: ServerAddress, destination: Destination, timeout?: Duration): GrpcService {
-  const { kind, namespace, services } = REPORTER_METADATA;
+export function mixsService({ host, port }: ServerAddress, side: Side): GrpcService {
   return GrpcService.fromPartial({
     // By default the authority is the cluster's name, which has characters that no authority may have.
     targetSpecifier: {
       $case: 'envoyGrpc',
       envoyGrpc: { clusterName: `outbound|${port}||${host}`, authority: `${host}:${port}` },
     },
-    ...(timeout === undefined ? {} : { timeout: protoDuration(timeout) }),
-    initialMetadata: [
-      { key: kind, value: 'inbound' },
-      { key: namespace, value: destination.namespace },
-      ...(destination.services.length === 0 ? [] : [{ key: services, value: destination.services.join(',') }]),
-    ],
+    initialMetadata: [{ key: REPORTER_METADATA.kind, value: side.type }, ...destinationMetadata(side)],
   });
 }
 
+function destinationMetadata(side: Side): readonly { readonly key: string; readonly value: string }[] {
+  if (side.type === 'outbound') return [];
+  const { namespace, services } = side.destination;
+  return [
+    { key: REPORTER_METADATA.namespace, value: namespace },
+    ...(services.length === 0 ? [] : [{ key: REPORTER_METADATA.services, value: services.join(',') }]),
+  ];
+}
+
 /** The service to ask, with the time it has. */
-export const checkService = (server: ServerAddress, destination: Destination): GrpcService =>
-  mixsService(server, destination, CHECK_TIMEOUT);
+export function checkService(server: ServerAddress, destination: Destination): GrpcService {
+  const service = mixsService(server, { type: 'inbound', destination });
+  const node = { key: REPORTER_METADATA.node, value: `%ENVIRONMENT(${NODE_ID_VARIABLE})%` };
+  return GrpcService.fromPartial({
+    ...service,
+    timeout: protoDuration(CHECK_TIMEOUT),
+    initialMetadata: [...service.initialMetadata, node],
+  });
+}

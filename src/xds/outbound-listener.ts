@@ -4,8 +4,10 @@ import type { Filter } from '#gen/envoy/config/listener/v3/listener_components.t
 import type { MeshConfig } from '../model/mesh-config.ts';
 import { tcpAddress, wildcard } from './address.ts';
 import { httpConnectionManager } from './filters/http-connection-manager.ts';
+import { httpReports, tcpReports } from './filters/report.ts';
 import { ROUTER } from './filters/router.ts';
 import { tcpProxy } from './filters/tcp-proxy.ts';
+import { outboundSide } from './mixs.ts';
 import { BLACK_HOLE, PASSTHROUGH, SUBSET_KEY } from './names.ts';
 import type { Families } from './node.ts';
 import { catchAllHost, routesTo } from './virtual-host.ts';
@@ -15,15 +17,22 @@ const OUTBOUND_HTTP_FILTERS = [ROUTER];
 
 export const VIRTUAL_OUTBOUND = 'virtualOutbound';
 
+/** What tells the outbound listeners of one proxy from those of another. */
+export interface OutboundVariant {
+  readonly families: Families;
+  /** Whether mixs is told what becomes of what the workload sends, where the mesh names one. */
+  readonly reports: boolean;
+}
+
 /**
  * Receives whatever the redirection sends and hands it to the listener of the address it was going to. What no listener
  * claims goes to a black hole, or through when the mesh allows any destination.
  */
-export function buildVirtualOutbound(mesh: MeshConfig, families: Families): Listener {
+export function buildVirtualOutbound(mesh: MeshConfig, variant: OutboundVariant): Listener {
   const unclaimed = mesh.outboundTrafficPolicy === 'ALLOW_ANY' ? PASSTHROUGH : BLACK_HOLE;
   return Listener.fromPartial({
     name: VIRTUAL_OUTBOUND,
-    ...wildcard(families, mesh.proxyListenPort),
+    ...wildcard(variant.families, mesh.proxyListenPort),
     useOriginalDst: true,
     trafficDirection: TrafficDirection.OUTBOUND,
     filterChains: [
@@ -33,21 +42,25 @@ export function buildVirtualOutbound(mesh: MeshConfig, families: Families): List
         filterChainMatch: { destinationPort: mesh.proxyListenPort },
         filters: [tcpProxy(mesh, 'outbound_own_port', BLACK_HOLE)],
       },
-      { name: 'unclaimed', filters: [tcpProxy(mesh, 'outbound_unclaimed', unclaimed)] },
+      {
+        name: 'unclaimed',
+        filters: [tcpProxy(mesh, 'outbound_unclaimed', unclaimed, { reports: tcpReports(mesh, outboundSide(variant.reports)) })],
+      },
     ],
   });
 }
 
 /** Serves every HTTP service of one port number, told apart by the Host header. */
-export function buildHttpListener(mesh: MeshConfig, families: Families, port: number): Listener {
+export function buildHttpListener(mesh: MeshConfig, variant: OutboundVariant, port: number): Listener {
   const filter = httpConnectionManager(mesh, {
     statPrefix: `outbound_${port}`,
     routing: { type: 'delivered', name: String(port) },
     filters: OUTBOUND_HTTP_FILTERS,
+    reports: httpReports(mesh, outboundSide(variant.reports)),
     direction: 'outbound',
     strictPaths: false,
   });
-  return claimed(`0.0.0.0_${port}`, wildcard(families, port), filter);
+  return claimed(`0.0.0.0_${port}`, wildcard(variant.families, port), filter);
 }
 
 /** One address and port that leads to one cluster. */
@@ -62,20 +75,26 @@ export interface AddressListener {
 
 export const listenerName = (address: string, port: number): string => `${address}_${port}`;
 
-export function buildAddressListener(mesh: MeshConfig, listener: AddressListener): Listener {
+export function buildAddressListener(
+  mesh: MeshConfig,
+  variant: Pick<OutboundVariant, 'reports'>,
+  listener: AddressListener,
+): Listener {
   const { address, port, cluster } = listener;
   const name = listenerName(address, port);
   const subset = listener.pinned ? { [SUBSET_KEY]: address } : undefined;
   const statPrefix = `outbound_${name}`;
+  const side = outboundSide(variant.reports);
   const filter = listener.http
     ? httpConnectionManager(mesh, {
         statPrefix,
         routing: { type: 'inline', host: catchAllHost(name, routesTo(cluster, subset)) },
         filters: OUTBOUND_HTTP_FILTERS,
+        reports: httpReports(mesh, side),
         direction: 'outbound',
         strictPaths: false,
       })
-    : tcpProxy(mesh, statPrefix, cluster, { subset });
+    : tcpProxy(mesh, statPrefix, cluster, { subset, reports: tcpReports(mesh, side) });
   return claimed(name, { address: tcpAddress(address, port), additionalAddresses: [] }, filter);
 }
 

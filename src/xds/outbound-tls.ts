@@ -4,11 +4,13 @@ import { FilterChain } from '#gen/envoy/config/listener/v3/listener_components.t
 import type { MeshConfig } from '../model/mesh-config.ts';
 import type { Service } from '../model/service.ts';
 import { wildcard } from './address.ts';
+import { tcpReports } from './filters/report.ts';
 import { tcpProxy } from './filters/tcp-proxy.ts';
 import { tlsInspector } from './filters/tls-inspector.ts';
 import { FIRST_BYTES } from './inbound-chains.ts';
+import { outboundSide } from './mixs.ts';
 import { BLACK_HOLE, outboundCluster, PASSTHROUGH } from './names.ts';
-import type { Families } from './node.ts';
+import type { OutboundVariant } from './outbound-listener.ts';
 
 /** A host outside the mesh that callers speak TLS to themselves, told by the server name that they ask for (RFC 6066, section 3). */
 export interface TlsService {
@@ -22,7 +24,13 @@ export function serverNamesOf({ name, namespace, hostname, externalName }: Servi
 }
 
 /** Serves every external TLS service of one port number; what asks for another name goes where unclaimed connections go. */
-export function buildTlsListener(mesh: MeshConfig, families: Families, port: number, services: readonly TlsService[]): Listener {
+export function buildTlsListener(
+  mesh: MeshConfig,
+  { families, reports: isReporting }: OutboundVariant,
+  port: number,
+  services: readonly TlsService[],
+): Listener {
+  const reports = tcpReports(mesh, outboundSide(isReporting));
   const unclaimed = mesh.outboundTrafficPolicy === 'ALLOW_ANY' ? PASSTHROUGH : BLACK_HOLE;
   return Listener.fromPartial({
     name: `0.0.0.0_${port}`,
@@ -36,9 +44,9 @@ export function buildTlsListener(mesh: MeshConfig, families: Families, port: num
       FilterChain.fromPartial({
         name: service.hostname,
         filterChainMatch: { transportProtocol: 'tls', serverNames: [...serverNames] },
-        filters: [tcpProxy(mesh, `outbound_${port}_${service.hostname}`, outboundCluster(service, port))],
+        filters: [tcpProxy(mesh, `outbound_${port}_${service.hostname}`, outboundCluster(service, port), { reports })],
       }),
     ),
-    defaultFilterChain: { name: 'unclaimed', filters: [tcpProxy(mesh, `outbound_${port}_unclaimed`, unclaimed)] },
+    defaultFilterChain: { name: 'unclaimed', filters: [tcpProxy(mesh, `outbound_${port}_unclaimed`, unclaimed, { reports })] },
   });
 }

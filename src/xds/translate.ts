@@ -4,6 +4,7 @@ import { createClusterStage } from './cluster-stage.ts';
 import { createEncoder } from './encoder.ts';
 import { createEndpointStage } from './endpoint-stage.ts';
 import { createInboundListenerStage } from './inbound-listener-stage.ts';
+import { reportsOutbound } from './mixs.ts';
 import { type Families, familiesOf, type ProxyIdentity, type ProxyNode, parseNode } from './node.ts';
 import { createOutboundListenerStage } from './outbound-listener-stage.ts';
 import { createOutboundPlanner } from './outbound-plan.ts';
@@ -70,7 +71,9 @@ export function createTranslator({ hash }: TranslatorDeps): Translator {
   };
 
   const listeners = (snapshot: Snapshot, proxy: Proxy): ResourceSet => {
-    const shared = outbound(snapshot.mesh, plan(snapshot), proxy.families);
+    const services = snapshot.servicesByWorkload.get(proxy.workload) ?? [];
+    const variant = { families: proxy.families, reports: reportsOutbound(snapshot.mesh, services) };
+    const shared = outbound(snapshot.mesh, plan(snapshot), variant);
     const own = inbound(snapshot, snapshot.workloadsByKey.get(proxy.workload), proxy.families);
     return listenerSets(shared, own);
   };

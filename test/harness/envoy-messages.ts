@@ -3,6 +3,7 @@ import { ClusterLoadAssignment } from '#gen/envoy/config/endpoint/v3/endpoint.ts
 import { Listener } from '#gen/envoy/config/listener/v3/listener.ts';
 import { RouteConfiguration } from '#gen/envoy/config/route/v3/route.ts';
 import { VirtualHost } from '#gen/envoy/config/route/v3/route_components.ts';
+import { ZipkinConfig } from '#gen/envoy/config/trace/v3/zipkin.ts';
 import { FileAccessLog } from '#gen/envoy/extensions/access_loggers/file/v3/file.ts';
 import { HttpGrpcAccessLogConfig, TcpGrpcAccessLogConfig } from '#gen/envoy/extensions/access_loggers/grpc/v3/als.ts';
 import { StderrAccessLog, StdoutAccessLog } from '#gen/envoy/extensions/access_loggers/stream/v3/stream.ts';
@@ -35,6 +36,7 @@ const CODECS: Readonly<Record<string, Codec>> = {
   [`${E}config.listener.v3.Listener`]: Listener,
   [`${E}config.route.v3.RouteConfiguration`]: RouteConfiguration,
   [`${E}config.route.v3.VirtualHost`]: VirtualHost,
+  [`${E}config.trace.v3.ZipkinConfig`]: ZipkinConfig,
   [`${E}extensions.access_loggers.file.v3.FileAccessLog`]: FileAccessLog,
   [`${E}extensions.access_loggers.grpc.v3.HttpGrpcAccessLogConfig`]: HttpGrpcAccessLogConfig,
   [`${E}extensions.access_loggers.grpc.v3.TcpGrpcAccessLogConfig`]: TcpGrpcAccessLogConfig,

@@ -22,6 +22,7 @@ const LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 /** As discovery has sidecars send it. */
 const METADATA: readonly (readonly [string, string])[] = [
   ['x-mesh-reporter', 'inbound'],
+  ['x-mesh-reporter-node', 'sidecar~10.0.0.2~httpbin-1.foo~foo.svc.cluster.local'],
   ['x-mesh-destination-namespace', 'foo'],
   ['x-mesh-destination-services', 'api.foo.svc.cluster.local,httpbin.foo.svc.cluster.local'],
 ];
@@ -34,6 +35,8 @@ const SHOWN: Readonly<Record<string, string>> = {
   'destination.principal': 'destination.principal',
   'destination.service.host': 'destination.service.host',
   'destination.service.name': 'destination.service.name',
+  'destination.service.uid': 'destination.service.uid',
+  'destination.uid': 'destination.uid',
   'request.url_path': 'request.url_path',
   'request.api_key': 'request.api_key',
   'request.auth.principal': 'request.auth.principal',
@@ -41,6 +44,7 @@ const SHOWN: Readonly<Record<string, string>> = {
   group: 'request.auth.claims["group"]',
   'context.protocol': 'context.protocol',
   'context.reporter.kind': 'context.reporter.kind',
+  'context.reporter.uid': 'context.reporter.uid',
   'connection.sni': 'connection.requested_server_name',
 };
 const TEXTS = Object.entries(SHOWN).filter(([name]) => name !== 'source.ip');
@@ -121,7 +125,10 @@ describe('mixs, as Envoy speaks to it', () => {
           received: 'connection.received.bytes | 0',
           error: 'check.error_code | 0',
           why: 'check.error_message | "-"',
-          reporter: 'context.reporter.uid | "-"',
+          from: 'source.uid | "-"',
+          account: 'source.serviceAccount | "-"',
+          mutual: 'connection.mtls | false',
+          to: 'destination.ip | ip("0.0.0.0")',
           app: 'destination.labels["app"] | "-"',
           ip: 'source.ip | ip("0.0.0.0")',
         },
@@ -142,8 +149,13 @@ describe('mixs, as Envoy speaks to it', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const play = (path: string, messages: readonly Uint8Array[], clientStreams = false): Promise<CallResult> =>
-    playOne(client, { port }, { path, clientStreams, messages: messages.map((bytes) => Buffer.from(bytes)), metadata: METADATA });
+  const play = (
+    path: string,
+    messages: readonly Uint8Array[],
+    clientStreams = false,
+    metadata: typeof METADATA = METADATA,
+  ): Promise<CallResult> =>
+    playOne(client, { port }, { path, clientStreams, messages: messages.map((bytes) => Buffer.from(bytes)), metadata });
 
   async function check(request: CheckRequest): Promise<CheckResponse> {
     const { code, message, messages } = await play(CHECK, [CheckRequest.encode(request).finish()]);
@@ -169,6 +181,8 @@ describe('mixs, as Envoy speaks to it', () => {
         'x-destination.principal': 'cluster.local/ns/foo/sa/httpbin',
         'x-destination.service.host': 'httpbin.foo.svc.cluster.local',
         'x-destination.service.name': 'httpbin',
+        'x-destination.service.uid': 'istio://foo/services/httpbin',
+        'x-destination.uid': 'kubernetes://httpbin-1.foo',
         'x-request.url_path': '/a/b',
         'x-request.api_key': 'k1',
         'x-request.auth.principal': 'https://issuer/me',
@@ -176,6 +190,7 @@ describe('mixs, as Envoy speaks to it', () => {
         'x-group': 'admins',
         'x-context.protocol': 'http',
         'x-context.reporter.kind': 'inbound',
+        'x-context.reporter.uid': 'kubernetes://httpbin-1.foo',
         'x-connection.sni': 'outbound_.8000_._.httpbin.foo.svc.cluster.local',
         'x-added': 'one',
       });
@@ -281,9 +296,47 @@ describe('mixs, as Envoy speaks to it', () => {
         size: 12,
         error: 7,
         why: 'not today',
-        reporter: 'kubernetes://httpbin-1.foo',
+        'context.reporter.uid': 'kubernetes://httpbin-1.foo',
+        'destination.uid': 'kubernetes://httpbin-1.foo',
+        mutual: true,
         app: 'httpbin',
         ip: '10.0.0.1',
+      });
+    });
+
+    describe('of the side that calls', () => {
+      const OUTBOUND = [['x-mesh-reporter', 'outbound']] as const;
+      const metadata = { LABELS: { app: 'sleep' }, SERVICE_ACCOUNT: 'sleeper' };
+      const caller = { node: { id: 'sidecar~10.0.0.1~sleep-1.bar~bar.svc.cluster.local', metadata }, logName: 'http' };
+      const call = async (path: string, upstreamCluster: string): Promise<Record<string, unknown>> => {
+        const { tlsProperties: _, metadata: __, ...plain } = common;
+        const commonProperties = { ...plain, upstreamCluster, upstreamRemoteAddress: address('10.0.0.2', 80) };
+        const request = { requestMethod: 1 as const, authority: 'httpbin.foo', path };
+        const httpLogs = { logEntry: [HTTPAccessLogEntry.fromPartial({ commonProperties, request })] };
+        const logEntries = { $case: 'httpLogs' as const, httpLogs };
+        const message = StreamAccessLogsMessage.fromPartial({ identifier: caller, logEntries });
+        await play(LOGS, [StreamAccessLogsMessage.encode(message).finish()], true, OUTBOUND);
+        return logged(path);
+      };
+
+      it('knows the source by the node that tells, and the destination by what was chosen', async () => {
+        expect(await call('/outbound', 'outbound|8000||httpbin.foo.svc.cluster.local')).to.deep.include({
+          'context.reporter.kind': 'outbound',
+          'context.reporter.uid': 'kubernetes://sleep-1.bar',
+          'source.namespace': 'bar',
+          'source.principal': '-',
+          'destination.service.host': 'httpbin.foo.svc.cluster.local',
+          'destination.uid': '-',
+          from: 'kubernetes://sleep-1.bar',
+          account: 'sleeper',
+          mutual: false,
+          to: '10.0.0.2',
+        });
+      });
+
+      it('knows no service of what goes elsewhere', async () => {
+        const line = await call('/elsewhere', 'PassthroughCluster');
+        expect([line['destination.service.host'], line['to']]).to.deep.equal(['-', '10.0.0.2']);
       });
     });
 

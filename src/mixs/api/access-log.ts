@@ -1,4 +1,5 @@
 /** envoy.service.accesslog.v3.AccessLogService: what requests and connections came to, as reports. */
+import type { Node } from '#gen/envoy/config/core/v3/base.ts';
 import { HTTPAccessLogEntry, TCPAccessLogEntry } from '#gen/envoy/data/accesslog/v3/accesslog.ts';
 import { StreamAccessLogsResponse } from '#gen/envoy/service/accesslog/v3/als.ts';
 import type { HandlerContext, Method, ServerStream } from '../../io/grpc/types.ts';
@@ -22,13 +23,13 @@ export function accessLogMethods(options: ApiOptions): readonly Method[] {
 
 /** One message is worked on at a time, so that a proxy that tells more than is taken has to wait. */
 async function follow(stream: ServerStream, { metadata, signal }: HandlerContext, options: ApiOptions): Promise<void> {
-  let reporter: Reporter = { metadata, nodeId: '', labels: new Map() };
+  let reporter: Reporter = { metadata, nodeId: '', labels: new Map(), serviceAccount: '' };
   for await (const bytes of stream.requests) {
     const message = readable(bytes, options);
     if (message === undefined) continue;
     // Only the first message of a stream says who speaks.
     const node = message.identifier?.node;
-    if (node !== undefined) reporter = { metadata, nodeId: node.id, labels: labelsOf(node.metadata?.['LABELS']) };
+    if (node !== undefined) reporter = reporterOf(node, metadata);
     await options.pool.wait(() => report(message, reporter, signal, options), signal);
   }
   await stream.write([StreamAccessLogsResponse.encode({}).finish()]);
@@ -76,6 +77,12 @@ function attributesOf(
     malformed(METHOD, MeshError.from(thrown).message);
     return undefined;
   }
+}
+
+function reporterOf({ id, metadata: own }: Node, metadata: Reporter['metadata']): Reporter {
+  const account = own?.['SERVICE_ACCOUNT'];
+  const serviceAccount = typeof account === 'string' ? account : '';
+  return { metadata, nodeId: id, labels: labelsOf(own?.['LABELS']), serviceAccount };
 }
 
 function labelsOf(labels: unknown): ReadonlyMap<string, string> {

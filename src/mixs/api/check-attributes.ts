@@ -1,8 +1,10 @@
 /** Attributes of a request or connection that Envoy asks about before it lets it pass. */
 import type { AttributeContext, AttributeContext_HttpRequest } from '#gen/envoy/service/auth/v3/attribute_context.ts';
+import { REPORTER_METADATA } from '../../model/reporter.ts';
 import type { Vocabulary } from '../../rules/attribute/bag.ts';
 import { AttributeMap } from './attribute-map.ts';
 import { addDestination } from './destination.ts';
+import { addNode } from './reporter-node.ts';
 import { addPath, httpProtocol } from './request-attributes.ts';
 import { addToken } from './token-attributes.ts';
 
@@ -24,6 +26,7 @@ export function attributesOfCheck(
   attributes.time('request.time', request?.time);
   attributes.time('context.time', request?.time);
   attributes.time('context.timestamp', request?.time);
+  addNode(attributes, 'destination', metadata.get(REPORTER_METADATA.node) ?? '');
   addDestination(attributes, metadata, request?.http?.host);
   for (const [name, value] of Object.entries(contextExtensions)) {
     if (known.typeOf(name) === 'STRING') attributes.text(name, value);

@@ -18,6 +18,15 @@ export function addService(attributes: AttributeMap, service: string | undefined
   const [name, namespace] = service.split('.');
   attributes.text('destination.service.name', name);
   attributes.text('destination.service.namespace', namespace);
+  if (namespace !== undefined) attributes.text('destination.service.uid', `istio://${namespace}/services/${name}`);
+}
+
+/** The service that an outbound cluster of the mesh is of, `outbound|8000||httpbin.foo.svc.cluster.local`; nothing for any other cluster. */
+export function addServiceOfCluster(attributes: AttributeMap, cluster: string): void {
+  const [direction, , , host = ''] = cluster.split('|');
+  if (direction !== 'outbound' || host === '') return;
+  addService(attributes, host);
+  attributes.text('destination.namespace', host.split('.')[1]);
 }
 
 /** Of several services that lead to one port the one that the request names, fully or in part, or else the first. */

@@ -9,8 +9,10 @@ import type {
   TCPAccessLogEntry,
   TLSProperties_CertificateProperties,
 } from '#gen/envoy/data/accesslog/v3/accesslog.ts';
+import { REPORTER_METADATA } from '../../model/reporter.ts';
 import { AttributeMap } from './attribute-map.ts';
-import { addDestination } from './destination.ts';
+import { addDestination, addServiceOfCluster } from './destination.ts';
+import { addNode } from './reporter-node.ts';
 import { addPath, httpProtocol } from './request-attributes.ts';
 import { flagsText } from './response-flags.ts';
 import { addToken } from './token-attributes.ts';
@@ -22,6 +24,7 @@ export interface Reporter {
   /** `sidecar~<ip>~<pod>.<namespace>~<domain>`; empty when it did not say. */
   readonly nodeId: string;
   readonly labels: ReadonlyMap<string, string>;
+  readonly serviceAccount: string;
 }
 
 export function attributesOfHttp(entry: HTTPAccessLogEntry, reporter: Reporter): AttributeMap {
@@ -55,16 +58,11 @@ export function attributesOfTcp(
 
 function commonAttributes(common: AccessLogCommon | undefined, reporter: Reporter, host: string | undefined): AttributeMap {
   const attributes = new AttributeMap();
-  addReporter(attributes, reporter);
   // Unlike the other one, the address of who connected cannot be chosen by a header.
   attributes.address('source', common?.downstreamDirectRemoteAddress ?? common?.downstreamRemoteAddress);
-  attributes.address('destination', common?.downstreamLocalAddress);
-  const tls = common?.tlsProperties;
-  const client = identityOf(tls?.peerCertificateProperties);
-  attributes.principal('source', client);
-  attributes.principal('destination', identityOf(tls?.localCertificateProperties));
-  attributes.flag('connection.mtls', client !== undefined);
-  attributes.text('connection.requested_server_name', tls?.tlsSniHostname);
+  if (reporter.metadata.get(REPORTER_METADATA.kind) === 'outbound') addOutbound(attributes, common, reporter);
+  else addInbound(attributes, common, reporter);
+  attributes.text('connection.requested_server_name', common?.tlsProperties?.tlsSniHostname);
   attributes.text('response.flags', flagsText(common?.responseFlags));
   attributes.text('context.proxy_error_code', flagsText(common?.responseFlags));
   attributes.time('request.time', common?.startTime);
@@ -77,17 +75,25 @@ function commonAttributes(common: AccessLogCommon | undefined, reporter: Reporte
   return attributes;
 }
 
-/** The reporter is the destination: it is on the inbound side. */
-function addReporter(attributes: AttributeMap, { nodeId, labels }: Reporter): void {
-  const [, , name = ''] = nodeId.split('~');
-  const dot = name.lastIndexOf('.');
-  if (dot > 0) {
-    attributes.text('destination.name', name.slice(0, dot));
-    attributes.text('destination.namespace', name.slice(dot + 1));
-    attributes.text('destination.uid', `kubernetes://${name}`);
-    attributes.text('context.reporter.uid', `kubernetes://${name}`);
-  }
-  attributes.map('destination.labels', labels);
+/** The reporter is the destination, whose certificate both ends have seen. */
+function addInbound(attributes: AttributeMap, common: AccessLogCommon | undefined, reporter: Reporter): void {
+  addNode(attributes, 'destination', reporter.nodeId);
+  attributes.map('destination.labels', reporter.labels);
+  attributes.address('destination', common?.downstreamLocalAddress);
+  const tls = common?.tlsProperties;
+  const client = identityOf(tls?.peerCertificateProperties);
+  attributes.principal('source', client);
+  attributes.principal('destination', identityOf(tls?.localCertificateProperties));
+  attributes.flag('connection.mtls', client !== undefined);
+}
+
+/** The reporter is the source; what Envoy chose for the call is the destination. Of the session with it the log says nothing. */
+function addOutbound(attributes: AttributeMap, common: AccessLogCommon | undefined, reporter: Reporter): void {
+  addNode(attributes, 'source', reporter.nodeId);
+  attributes.map('source.labels', reporter.labels);
+  attributes.text('source.serviceAccount', reporter.serviceAccount);
+  attributes.address('destination', common?.upstreamRemoteAddress);
+  addServiceOfCluster(attributes, common?.upstreamCluster ?? '');
 }
 
 /** What the check before the request decided, as Check left it in the proxy's metadata. */

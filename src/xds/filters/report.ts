@@ -6,7 +6,7 @@ import {
   TcpGrpcAccessLogConfig,
 } from '#gen/envoy/extensions/access_loggers/grpc/v3/als.ts';
 import type { MeshConfig } from '../../model/mesh-config.ts';
-import { type Destination, mixsService, reportServer } from '../mixs.ts';
+import { mixsService, reportServer, type Side } from '../mixs.ts';
 import { pack } from '../resource.ts';
 
 const TYPES = 'envoy.extensions.access_loggers.grpc.v3';
@@ -24,9 +24,9 @@ const REQUEST_HEADERS = [
 const RESPONSE_HEADERS = ['content-type', 'grpc-status', 'grpc-message'];
 const RESPONSE_TRAILERS = ['grpc-status', 'grpc-message'];
 
-/** Tells mixs what requests came to; none where the mesh names nobody to tell. */
-export function httpReports(mesh: MeshConfig, destination: Destination | undefined): AccessLog[] {
-  const commonConfig = mesh.disableMixerHttpReports ? undefined : common(mesh, destination, 'http');
+/** Tells mixs what requests came to; none where the mesh names nobody to tell. `undefined`: a side that mixs is not told of. */
+export function httpReports(mesh: MeshConfig, side: Side | undefined): AccessLog[] {
+  const commonConfig = mesh.disableMixerHttpReports ? undefined : common(mesh, side, 'http');
   if (commonConfig === undefined) return [];
   const config = HttpGrpcAccessLogConfig.fromPartial({
     commonConfig,
@@ -39,20 +39,20 @@ export function httpReports(mesh: MeshConfig, destination: Destination | undefin
 }
 
 /** Tells mixs what connections came to. */
-export function tcpReports(mesh: MeshConfig, destination: Destination | undefined): AccessLog[] {
-  const commonConfig = common(mesh, destination, 'tcp');
+export function tcpReports(mesh: MeshConfig, side: Side | undefined): AccessLog[] {
+  const commonConfig = common(mesh, side, 'tcp');
   if (commonConfig === undefined) return [];
   const config = TcpGrpcAccessLogConfig.fromPartial({ commonConfig });
   const typedConfig = pack(`${TYPES}.TcpGrpcAccessLogConfig`, TcpGrpcAccessLogConfig, config);
   return [AccessLog.fromPartial({ name: 'envoy.access_loggers.tcp_grpc', configType: { $case: 'typedConfig', typedConfig } })];
 }
 
-function common(mesh: MeshConfig, destination: Destination | undefined, logName: string): CommonGrpcAccessLogConfig | undefined {
-  const server = reportServer(mesh, destination);
-  if (server === undefined || destination === undefined) return undefined;
+function common(mesh: MeshConfig, side: Side | undefined, logName: string): CommonGrpcAccessLogConfig | undefined {
+  const server = side === undefined ? undefined : reportServer(mesh, side);
+  if (server === undefined || side === undefined) return undefined;
   return CommonGrpcAccessLogConfig.fromPartial({
     logName,
-    grpcService: mixsService(server, destination),
+    grpcService: mixsService(server, side),
     transportApiVersion: ApiVersion.V3,
   });
 }
