@@ -19,6 +19,8 @@ export interface CollectionOptions<T> {
   readonly namespace?: string;
   /** Saves others being sent; the parser may see them all the same. */
   readonly fieldSelector?: string;
+  /** All that the parser reads of an object, which saves the rest being held. */
+  readonly reduce?: (object: KubeObject) => KubeObject;
   readonly parse: (object: KubeObject) => Parsed<T>;
   /** Runs after every change of a value. */
   readonly onChange: () => void;
@@ -89,10 +91,11 @@ export function followKind<T>(options: CollectionOptions<T>): Collection<T> {
   }
 
   async function follow(): Promise<void> {
-    const { namespace, fieldSelector } = options;
+    const { namespace, fieldSelector, reduce } = options;
     const scope = {
       ...(namespace === undefined ? {} : { namespace }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(reduce === undefined ? {} : { reduce }),
     };
     for await (const event of store.watch(kind, { ...scope, signal })) {
       if (applyEvent(event)) changed();

@@ -4,6 +4,7 @@ import type { KubeObject } from '../object.ts';
 import type { ContainerPort, Workload } from '../workload.ts';
 import { checkDnsLabel, checkDnsSubdomain } from './dns.ts';
 import { Fields } from './fields.ts';
+import { isMapping } from './object.ts';
 
 /** Parses a Kubernetes v1 Pod as far as the mesh needs it. `names` says which annotation marks an injected sidecar. */
 export function parseWorkload(object: KubeObject, names: Names): Parsed<Workload> {
@@ -29,6 +30,42 @@ export function parseWorkload(object: KubeObject, names: Names): Parsed<Workload
     state: stateOf(metadata, status),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: workload };
+}
+
+/** A Pod with what `parseWorkload` reads of it, as it is there, and nothing else: a small part of the whole. */
+export function workloadPart(object: KubeObject, names: Names): KubeObject {
+  const { name, namespace, labels, annotations, resourceVersion, deletionTimestamp } = object.metadata;
+  const status = annotations?.[names.statusAnnotation];
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: {
+      name,
+      ...given({ namespace, labels, resourceVersion, deletionTimestamp }),
+      ...(status === undefined ? {} : { annotations: { [names.statusAnnotation]: status } }),
+    },
+    ...given({
+      spec: mapPart(object['spec'], ({ hostNetwork, serviceAccountName, initContainers, containers }) =>
+        given({ hostNetwork, serviceAccountName, initContainers: portsOf(initContainers), containers: portsOf(containers) }),
+      ),
+      status: mapPart(object['status'], ({ phase, podIP, podIPs, conditions }) => given({ phase, podIP, podIPs, conditions })),
+    }),
+  };
+}
+
+function portsOf(containers: unknown): unknown {
+  return Array.isArray(containers) ? containers.map((each) => mapPart(each, ({ ports }) => given({ ports }))) : containers;
+}
+
+/** What is no mapping stays, for the parser to complain of. */
+function mapPart(value: unknown, part: (fields: Readonly<Record<string, unknown>>) => unknown): unknown {
+  return isMapping(value) ? part(value) : value;
+}
+
+function given<T extends Readonly<Record<string, unknown>>>(fields: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    readonly [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 }
 
 function podAddresses(status: Fields): readonly string[] {

@@ -10,7 +10,7 @@ import type { Node } from '../../model/locality.ts';
 import { parseEndpointSlice } from '../../model/parse/endpoint-slice.ts';
 import { parseNode } from '../../model/parse/node.ts';
 import { parseService } from '../../model/parse/service.ts';
-import { parseWorkload } from '../../model/parse/workload.ts';
+import { parseWorkload, workloadPart } from '../../model/parse/workload.ts';
 import type { Service } from '../../model/service.ts';
 import type { Workload } from '../../model/workload.ts';
 import { followKind } from '../collection.ts';
@@ -61,7 +61,12 @@ export function followKubernetes(options: KubernetesRegistryOptions): Registry {
     kind: kinds.endpointSlice,
     parse: (object) => mapped(parseEndpointSlice(object), withCluster),
   });
-  const workloads = followKind({ ...options, kind: kinds.pod, parse: (object) => parseWorkload(object, names) });
+  const workloads = followKind({
+    ...options,
+    kind: kinds.pod,
+    reduce: (object) => workloadPart(object, names),
+    parse: (object) => parseWorkload(object, names),
+  });
   const nodes = namespace === undefined ? followKind({ ...everywhere, kind: kinds.node, parse: parseNode }) : undefined;
   const needed = [services, slices, workloads];
   const listed = needed.map((collection) => collection.synced);

@@ -20,9 +20,10 @@ export interface ObjectStore {
   replace(object: KubeObject): Promise<KubeObject>;
   delete(ref: ObjectRef): Promise<void>;
   /**
-   * Yields `listed` with all objects first (and again whenever the store had to list anew), then single changes in order,
+   * Yields `listed` with all objects first, then single changes in order, those too that a store has missed and found out later,
    * until the signal is aborted, which ends the iteration without an error. Changes that come while a consumer is slow are
-   * folded per object, so that memory is bounded by the number of objects.
+   * folded per object, so that memory is bounded by the number of objects. Of an object that is `deleted` no more than kind,
+   * namespace and name are certain.
    */
   watch(kind: ResourceKind, options: WatchOptions): AsyncIterable<WatchEvent>;
   /** Releases watchers and timers. */
@@ -36,6 +37,11 @@ export interface WatchOptions {
    * all the same.
    */
   readonly fieldSelector?: string;
+  /**
+   * What the consumer reads of an object, name, namespace and resourceVersion included: a store that receives objects from afar holds
+   * nothing else of them. A hint: a store that has them anyway may yield them whole.
+   */
+  readonly reduce?: (object: KubeObject) => KubeObject;
   readonly signal: AbortSignal;
 }
 

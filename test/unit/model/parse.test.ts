@@ -3,7 +3,7 @@ import { namesFor } from '../../../src/lib/names.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
 import { parseEndpointSlice } from '../../../src/model/parse/endpoint-slice.ts';
 import { parseService } from '../../../src/model/parse/service.ts';
-import { parseWorkload } from '../../../src/model/parse/workload.ts';
+import { parseWorkload, workloadPart } from '../../../src/model/parse/workload.ts';
 import { protocolOf } from '../../../src/model/protocol.ts';
 
 const names = namesFor('mesh.io');
@@ -203,6 +203,34 @@ describe('parseWorkload', () => {
         state: 'live',
       },
     });
+  });
+
+  it('reads the same from the part of a pod that holds what it reads', () => {
+    const more = { image: 'large', env: [{ name: 'A', value: 'b' }], args: ['x'] };
+    const rich = {
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        annotations: { ...pod.metadata.annotations, other: 'x' },
+        deletionTimestamp: '2030-01-01T00:00:00Z',
+      },
+      spec: {
+        ...(pod['spec'] as object),
+        initContainers: [{ ...more, ports: [{ name: 'p', containerPort: 1 }] }, more],
+        volumes: [],
+      },
+      status: { ...(pod['status'] as object), podIP: '10.0.0.1', containerStatuses: [] },
+    };
+    const hostile = [
+      { spec: 'none' },
+      { spec: { containers: 'none' } },
+      { spec: { containers: [null] }, status: [] },
+      { status: undefined },
+    ];
+    for (const each of [pod, rich, { ...pod, spec: { hostNetwork: true } }, ...hostile.map((fields) => ({ ...pod, ...fields }))])
+      expect(parseWorkload(workloadPart(each, names), names)).to.deep.equal(parseWorkload(each, names));
+    expect(JSON.stringify(workloadPart(rich, names))).not.to.match(/large|volumes|containerStatuses|other/);
+    expect(workloadPart(rich, names).metadata.resourceVersion).to.equal(pod.metadata.resourceVersion);
   });
 
   it('gives a pod in the host’s network neither address nor sidecar', () => {

@@ -37,24 +37,46 @@ interface Page {
 
 /** The objects of a kind as of one moment. */
 export async function listObjects(client: KubernetesClient, kind: ResourceKind, options: ListOptions): Promise<ObjectList> {
+  let objects: KubeObject[] = [];
+  const resourceVersion = await listPages(client, kind, options, () => {
+    objects = [];
+    return (object) => objects.push(object);
+  });
+  return { objects: objects.sort(byNamespaceAndName), resourceVersion };
+}
+
+/**
+ * The same, object by object in the order of the API server, a page of them in memory at a time. `begin` is called for every list that is
+ * begun, and gives what takes its objects: the objects of an earlier one are of another moment. Gives the version that they are of.
+ */
+export async function listPages(
+  client: KubernetesClient,
+  kind: ResourceKind,
+  options: ListOptions,
+  begin: () => (object: KubeObject) => void,
+): Promise<string> {
   for (let start = 1; ; start += 1) {
     try {
-      return await listOnce(client, kind, options);
+      return await listOnce(client, kind, options, begin());
     } catch (error) {
       if (start >= MAX_STARTS || !(error instanceof ApiError && error.isExpired)) throw error;
     }
   }
 }
 
-async function listOnce(client: KubernetesClient, kind: ResourceKind, options: ListOptions): Promise<ObjectList> {
-  const objects: KubeObject[] = [];
+async function listOnce(
+  client: KubernetesClient,
+  kind: ResourceKind,
+  options: ListOptions,
+  take: (object: KubeObject) => void,
+): Promise<string> {
   let limit = PAGE;
   let next = '';
   let resourceVersion: string | undefined;
   do {
     try {
       const page = await getPage(client, kind, options, { limit, next });
-      for (const item of page.items) objects.push(receiveObject(kind, item));
+      for (const item of page.items) take(receiveObject(kind, item));
       ({ next } = page);
       resourceVersion = page.resourceVersion;
     } catch (error) {
@@ -63,7 +85,7 @@ async function listOnce(client: KubernetesClient, kind: ResourceKind, options: L
       limit = Math.ceil(limit / 10);
     }
   } while (next !== '' || resourceVersion === undefined);
-  return { objects: objects.sort(byNamespaceAndName), resourceVersion };
+  return resourceVersion;
 }
 
 async function getPage(

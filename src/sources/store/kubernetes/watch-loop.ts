@@ -4,10 +4,11 @@ import type { KubernetesClient } from '../../../io/kubernetes/client.ts';
 import { type Backoff, jittered } from '../../../lib/backoff.ts';
 import { type Duration, milliseconds, seconds } from '../../../lib/duration.ts';
 import { MeshError } from '../../../lib/errors.ts';
-import type { ResourceKind } from '../../../model/object.ts';
-import { keyOf } from '../stored-object.ts';
+import type { KubeObject, ResourceKind } from '../../../model/object.ts';
+import { byNamespaceAndName } from '../object-index.ts';
 import type { WatchQueue } from '../watch-queue.ts';
-import { describeList, listObjects } from './list-objects.ts';
+import { KnownObjects } from './known-objects.ts';
+import { describeList, listPages } from './list-objects.ts';
 import { collectionPath } from './resource-path.ts';
 import { parseFrame } from './watch-frame.ts';
 
@@ -16,9 +17,11 @@ export interface FollowOptions {
   readonly kind: ResourceKind;
   readonly namespace?: string;
   readonly fieldSelector?: string;
-  /** How often everything is listed anew, although watches tell of every change; absent: never. */
+  /** How often everything is compared with a new list, although watches tell of every change; absent: never. */
   readonly resync?: Duration;
-  /** Gets lists and changes. */
+  /** What of an object is given to the consumer; absent: all of it. */
+  readonly reduce?: (object: KubeObject) => KubeObject;
+  /** Gets the first list, and changes from then on. */
   readonly queue: WatchQueue;
   /** Gets what keeps us from following right now, and `undefined` once we do. */
   readonly onState: (error: MeshError | undefined) => void;
@@ -61,17 +64,21 @@ export async function followKubernetes(options: FollowOptions): Promise<void> {
 
 class FollowLoop {
   readonly #options: FollowOptions;
+  readonly #known: KnownObjects;
+  readonly #reduce: (object: KubeObject) => KubeObject;
   /** Where the next watch begins; `undefined`: with a list. */
   #version: string | undefined;
   /** Whether the consumer has been given a list. */
   #listed = false;
-  /** When everything is listed anew. */
+  /** When everything is compared with a new list. */
   #resyncAt = Number.POSITIVE_INFINITY;
   /** Since something came through a watch. */
   #failures = 0;
 
   constructor(options: FollowOptions) {
     this.#options = options;
+    this.#known = new KnownObjects(options.kind, options.queue);
+    this.#reduce = options.reduce ?? ((object) => object);
   }
 
   /** One list if needed, and one watch to its end. Rejects with what needs a wait before the next round. */
@@ -114,7 +121,7 @@ class FollowLoop {
 
   /** Decides how to go on after a failure; gives the wait before. */
   failed(error: MeshError): Duration {
-    const { queue, onState, random } = this.#options;
+    const { onState, random } = this.#options;
     this.#failures += 1;
     const refusal = error instanceof ApiError ? error : undefined;
     const beginAnew = refusal?.isExpired === true || error.code === 'invalid';
@@ -124,7 +131,7 @@ class FollowLoop {
     const isUnknownKind = refusal?.status === 404;
     if (isUnknownKind && !this.#listed) {
       // No kind, no objects. Later on it is more likely that something is wrong, and what is known stays.
-      queue.relist([]);
+      this.#known.list([]);
       this.#listed = true;
     }
     const longest = isUnknownKind ? LONGEST_WITHOUT_KIND : BACKOFF.longest;
@@ -133,14 +140,39 @@ class FollowLoop {
     return milliseconds(Math.max(wait, Math.min(asked, BACKOFF.longest)));
   }
 
+  /** The first list is told whole, and of each later one what differs. */
   async #list(): Promise<string> {
-    const { client, kind, queue, signal, resync, elapsed, random } = this.#options;
-    const { objects, resourceVersion } = await listObjects(client, kind, { ...this.#scope, signal });
-    queue.relist(objects);
-    this.#listed = true;
+    const { resync, elapsed, random } = this.#options;
+    const resourceVersion = this.#listed ? await this.#compareList() : await this.#firstList();
     // Not all kinds at once.
     if (resync !== undefined) this.#resyncAt = elapsed() + resync * (1 + RESYNC_SPREAD * random());
     return resourceVersion;
+  }
+
+  async #firstList(): Promise<string> {
+    let objects: KubeObject[] = [];
+    const resourceVersion = await this.#listPages(() => {
+      objects = [];
+      return (object) => objects.push(this.#reduce(object));
+    });
+    this.#known.list(objects.sort(byNamespaceAndName));
+    this.#listed = true;
+    return resourceVersion;
+  }
+
+  async #compareList(): Promise<string> {
+    let comparison = this.#known.compare();
+    const resourceVersion = await this.#listPages(() => {
+      comparison = this.#known.compare();
+      return (object) => comparison.see(object, this.#reduce);
+    });
+    comparison.end();
+    return resourceVersion;
+  }
+
+  #listPages(begin: () => (object: KubeObject) => void): Promise<string> {
+    const { client, kind, signal } = this.#options;
+    return listPages(client, kind, { ...this.#scope, signal }, begin);
   }
 
   #openWatch(version: string, signal: AbortSignal): Promise<AsyncIterable<unknown>> {
@@ -162,10 +194,10 @@ class FollowLoop {
   }
 
   #take(value: unknown): void {
-    const { client, kind, queue } = this.#options;
+    const { client, kind } = this.#options;
     const frame = parseFrame(kind, value, { what: this.#what('watch'), server: client.server });
     if (frame.type === 'error') throw frame.error;
-    if (frame.type !== 'bookmark') queue.push(keyOf(kind, frame.object.metadata), { type: frame.type, object: frame.object });
+    if (frame.type !== 'bookmark') this.#known.change(frame.type, this.#reduce(frame.object));
     this.#version = frame.resourceVersion;
     this.#failures = 0;
   }

@@ -130,8 +130,8 @@ describe('watching an API server', () => {
     await clock.wakeNext();
     (await listCall()).answer(200, list(50, ['c']));
     await watchCall(50);
-    await seen(recorder, 3);
-    expect(recorder.told()).to.deep.equal(['listed foo/a', 'added foo/b', 'listed foo/c']);
+    await seen(recorder, 5);
+    expect(recorder.told()).to.deep.equal(['listed foo/a', 'added foo/b', 'added foo/c', 'deleted foo/a', 'deleted foo/b']);
     expect(reported, 'no problem: the protocol is so').to.deep.equal([]);
   });
 
@@ -202,7 +202,7 @@ describe('watching an API server', () => {
       await clock.wakeNext();
       (await listCall()).answer(200, list(9, ['a']));
       await watchCall(9);
-      expect(recorder.told()).to.deep.equal(['listed', 'listed foo/a']);
+      expect(recorder.told()).to.deep.equal(['listed', 'added foo/a']);
     });
   }
 
@@ -291,7 +291,7 @@ describe('watching an API server', () => {
     await clock.wakeNext();
     (await listCall()).answer(200, list(7, ['a']));
     await watchCall(7);
-    expect(recorder.told()).to.deep.equal(['listed', 'listed foo/a']);
+    expect(recorder.told()).to.deep.equal(['listed', 'added foo/a']);
   });
 
   it('keeps what it knows when the server forgets the kind', async () => {
@@ -333,20 +333,54 @@ describe('watching an API server', () => {
       store = open({ resync: seconds(60) });
     });
 
-    it('lists everything again after it, and watches from there', async () => {
+    /** A list with the version of each object, which is what tells whether it has changed. */
+    const versions = (version: number, objects: Readonly<Record<string, number>>, next?: string): Fields => ({
+      ...list(version, [], next),
+      items: Object.entries(objects).map(([name, own]) => object(name, own)),
+    });
+
+    it('compares everything with a new list after it, tells what differs, and watches from there', async () => {
       const recorder = start();
-      (await listCall()).answer(200, list(7, ['a']));
+      (await listCall()).answer(200, versions(7, { a: 3, b: 4, c: 5 }));
       const first = await watchCall(7);
-      first.send(change('ADDED', 'b', 8)).end();
+      first.send(change('MODIFIED', 'a', 8)).end();
       const second = await watchCall(8);
       expect(await clock.sleeping()).to.equal(60_000);
       await clock.wakeNext();
       await second.closed;
-      (await listCall()).answer(200, list(50, ['a', 'missed']));
+      (await listCall()).answer(200, versions(50, { a: 8, c: 40 }, 'page 2'));
+      (await listCall()).answer(200, versions(50, { missed: 30 }));
       await watchCall(50);
-      expect(recorder.told()).to.deep.equal(['listed foo/a', 'added foo/b', 'listed foo/a foo/missed']);
+      await seen(recorder, 5);
+      const changes = ['modified foo/a', 'modified foo/c', 'added foo/missed', 'deleted foo/b'];
+      expect(recorder.told()).to.deep.equal(['listed foo/a foo/b foo/c', ...changes]);
       expect(await clock.sleeping(), 'and so on').to.equal(60_000);
       expect(reported).to.deep.equal([]);
+    });
+
+    it('tells nothing when nothing differs, again and again', async () => {
+      const recorder = start();
+      (await listCall()).answer(200, versions(7, { a: 3, b: 4 }));
+      await watchCall(7);
+      for (const version of [50, 60]) {
+        await clock.wakeNext();
+        (await listCall()).answer(200, versions(version, { a: 3, b: 4 }));
+        await watchCall(version);
+      }
+      expect(recorder.told()).to.deep.equal(['listed foo/a foo/b']);
+    });
+
+    it('takes nothing for gone that a list which broke off did not have', async () => {
+      const recorder = start();
+      (await listCall()).answer(200, versions(7, { a: 3, b: 4, c: 5 }));
+      await watchCall(7);
+      await clock.wakeNext();
+      (await listCall()).answer(200, versions(50, { a: 9 }, 'page 2'));
+      (await listCall()).answer(410, failed(410, 'continue token expired'));
+      (await listCall()).answer(200, versions(60, { a: 9, b: 4 }));
+      await watchCall(60);
+      await seen(recorder, 3);
+      expect(recorder.told()).to.deep.equal(['listed foo/a foo/b foo/c', 'modified foo/a', 'deleted foo/c']);
     });
 
     it('keeps what it knows when the list fails', async () => {
@@ -359,8 +393,8 @@ describe('watching an API server', () => {
       expect(reported).to.deep.equal([['services: cannot list services: no']]);
       (await listCall()).answer(200, list(9, ['b']));
       (await watchCall(9)).send(change('ADDED', 'c', 10));
-      await seen(recorder, 3);
-      expect(recorder.told()).to.deep.equal(['listed foo/a', 'listed foo/b', 'added foo/c']);
+      await seen(recorder, 4);
+      expect(recorder.told()).to.deep.equal(['listed foo/a', 'added foo/b', 'deleted foo/a', 'added foo/c']);
       expect(reported.at(-1)).to.deep.equal([]);
     });
 
@@ -394,6 +428,25 @@ describe('watching an API server', () => {
     const watching = await watchCall(7);
     await recorder.stop();
     await watching.closed;
+  });
+
+  it('gives a consumer what it reads of an object, and no more', async () => {
+    const reduce = ({ apiVersion, kind, metadata: { name, resourceVersion = '' } }: KubeObject): KubeObject => {
+      return { apiVersion, kind, metadata: { name, namespace: 'foo', resourceVersion } };
+    };
+    const controller = new AbortController();
+    const events = store.watch(kinds.service, { reduce, signal: controller.signal })[Symbol.asyncIterator]();
+    const first = events.next();
+    (await listCall()).answer(200, { ...list(7, []), items: [object('a', 1, { labels: { long: 'text' } })] });
+    const left = (name: string, resourceVersion: string) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: 'foo', resourceVersion },
+    });
+    expect((await first).value).to.deep.equal({ type: 'listed', objects: [left('a', '1')] });
+    (await watchCall(7)).send({ type: 'ADDED', object: object('b', 8, { labels: { long: 'text' } }) });
+    expect((await events.next()).value).to.deep.equal({ type: 'added', object: left('b', '8') });
+    controller.abort();
   });
 
   it('drops what nobody reads', async () => {
