@@ -15,6 +15,8 @@ export interface Names {
   /** Type of the secret that holds a service account's key and certificate. */
   readonly keyAndCertType: string;
   readonly webhookName: string;
+  /** Of the entry beside it that is asked about pods of the control plane itself. */
+  readonly ownWebhookName: string;
   readonly validationWebhookName: string;
   /** Label of namespaces whose policies are not validated at admission, where its value is `disabled`. */
   readonly validationLabel: string;
@@ -35,6 +37,7 @@ export function namesFor(domain: string): Names {
     trafficPrefix: `traffic.sidecar.${domain}/`,
     keyAndCertType: `${domain}/key-and-cert`,
     webhookName: `sidecar-injector.${domain}`,
+    ownWebhookName: `control-plane.sidecar-injector.${domain}`,
     validationWebhookName: `policy-validation.${domain}`,
     validationLabel: `${domain}/policy-validation`,
     installationLabel: `install.${domain}/control-plane`,

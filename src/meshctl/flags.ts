@@ -103,7 +103,8 @@ export const injectFlags = flagTable({
     type: 'string',
     default: 'auto',
     options: ['true', 'false', 'auto'],
-    summary: 'whether the sidecar is a native one, which clusters have from Kubernetes 1.29 on; auto: in pods that have one of their own',
+    summary:
+      'whether the sidecar is a native one, which clusters have from Kubernetes 1.29 on; auto: in pods that have one of their own',
   },
 });
 
@@ -116,7 +117,12 @@ export const installFlags = flagTable({
   ...storeFlags,
   ...controlPlaneFlags,
   apply: { type: 'bool', default: false, summary: 'bring the objects into the cluster instead of printing them' },
-  crds: { type: 'bool', default: false, summary: 'the CustomResourceDefinitions of the policies only' },
+  crds: { type: 'bool', default: false, summary: 'the CustomResourceDefinitions of policies and rules only' },
+  'default-rules': {
+    type: 'bool',
+    default: true,
+    summary: 'give mixs rules that make metrics and an access log of what sidecars report',
+  },
   'dry-run': {
     type: 'string',
     default: 'none',
@@ -133,12 +139,18 @@ export const installFlags = flagTable({
     default: '',
     summary: 'image with the executable; when unset mesh/mesh with the tag of this version',
   },
+  mixs: {
+    type: 'string',
+    default: 'telemetry',
+    options: ['none', 'telemetry', 'all'],
+    summary: 'what mixs is installed for: nothing, reports of sidecars, or reports and policy checks of every request',
+  },
   replicas: {
     type: 'int',
     default: 2,
     min: 1,
     max: 100,
-    summary: 'how many of pilot-discovery, and how many of the injector, run',
+    summary: 'how many of pilot-discovery, of the injector and of mixs run',
   },
   output: {
     type: 'string',
@@ -158,7 +170,7 @@ export const uninstallFlags = flagTable({
   crds: {
     type: 'bool',
     default: false,
-    summary: 'delete the CustomResourceDefinitions too, and with them every policy',
+    summary: 'delete the CustomResourceDefinitions too, and with them every policy and every rule',
   },
   output: {
     type: 'string',
@@ -170,7 +182,8 @@ export const uninstallFlags = flagTable({
   purge: {
     type: 'bool',
     default: false,
-    summary: 'delete everything: policies, configuration, certificates, the key of the certificate authority, the namespace',
+    summary:
+      'delete everything: policies, rules, configuration, certificates, the key of the certificate authority, the namespace',
   },
   yes: { type: 'bool', char: 'y', default: false, summary: 'do not ask' },
 });

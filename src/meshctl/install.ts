@@ -6,8 +6,8 @@ import type { KubeObject } from '../model/object.ts';
 import type { installFlags } from './flags.ts';
 import { applyAll } from './install/apply.ts';
 import { withCluster } from './install/cluster-client.ts';
-import { customResourceDefinitions } from './install/crds.ts';
-import { installationObjects } from './install/manifests.ts';
+import { definitions, installationObjects } from './install/manifests.ts';
+import { requireMixsUnused } from './install/mixs-in-use.ts';
 import { requireNamespaceName } from './install/options.ts';
 import { isFailure, type ObjectOutcome, printObjects, printOutcomes } from './install/outcome.ts';
 import { prune } from './install/prune.ts';
@@ -16,7 +16,7 @@ import { reportTo } from './install/report.ts';
 type InstallInvocation = Invocation<typeof installFlags>;
 
 /**
- * `meshctl install`: prints the manifests of the control plane, or of its CustomResourceDefinitions only; with `--apply` brings them into
+ * `meshctl install`: prints the manifests of the control plane, or CustomResourceDefinitions only; with `--apply` brings them into
  * a cluster. Exit code 1 if an object was refused or left because of a conflict.
  */
 export async function runInstall(invocation: InstallInvocation, host: Host): Promise<number> {
@@ -25,8 +25,15 @@ export async function runInstall(invocation: InstallInvocation, host: Host): Pro
   requireNamespaceName(options.namespace);
   const image = options.image || `mesh/mesh:${buildInfo.version}`;
   const objects = options.crds
-    ? customResourceDefinitions(host.names)
-    : installationObjects({ names: host.names, namespace: options.namespace, image, replicas: options.replicas });
+    ? definitions({ names: host.names, mixs: options.mixs })
+    : installationObjects({
+        names: host.names,
+        namespace: options.namespace,
+        image,
+        replicas: options.replicas,
+        mixs: options.mixs,
+        defaultRules: options['default-rules'],
+      });
   if (options.apply) return apply(objects, invocation, host);
   host.stdout.write(printObjects(objects, options.output));
   return 0;
@@ -40,6 +47,7 @@ async function apply(objects: readonly KubeObject[], { options, given }: Install
   const report = reportTo(host, { silent: !asText, suffix: dryRun ? ' (server dry run)' : '' });
   const outcomes = await withCluster(options.orchconfig, host, async (client) => {
     const wait = options.wait ? options.timeout : undefined;
+    if (options.mixs === 'none' && !options.crds) await requireMixsUnused({ client, namespace, signal });
     const applied = await applyAll(objects, { client, forceConflicts: options['force-conflicts'], dryRun, wait, report, signal });
     if (options.crds || applied.some(({ outcome }) => outcome.type === 'failed')) return applied;
     return [...applied, ...(await prune(objects, { client, names, namespace, dryRun, report, signal }))];

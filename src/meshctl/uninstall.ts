@@ -4,6 +4,7 @@ import type { Host } from '../io/host.ts';
 import type { ObjectRef } from '../model/object.ts';
 import type { uninstallFlags } from './flags.ts';
 import { withCluster } from './install/cluster-client.ts';
+import { isMixsAsked } from './install/mixs-in-use.ts';
 import { requireNamespaceName } from './install/options.ts';
 import { isFailure, type ObjectOutcome, printOutcomes } from './install/outcome.ts';
 import { type PruneOptions, remove } from './install/prune.ts';
@@ -23,6 +24,7 @@ export function runUninstall({ options }: Invocation<typeof uninstallFlags>, hos
   return withCluster(options.orchconfig, host, async (client) => {
     const scope: PruneOptions = { client, names, namespace, dryRun: false, report, signal };
     const removal = await planRemoval(scope, { crds, purge });
+    if (removal.deleted.length > 0 && (await isMixsAsked(scope))) host.stderr.write(`warning: ${ASKED}\n`);
     if (removal.deleted.length > 0 && !yes && !(await isAgreed(removal, host))) {
       host.stderr.write('error: nothing was changed; answer y, or give --yes where nobody can answer\n');
       return 1;
@@ -34,6 +36,10 @@ export function runUninstall({ options }: Invocation<typeof uninstallFlags>, hos
     return outcomes.some(isFailure) ? 1 : 0;
   });
 }
+
+const ASKED =
+  'sidecars ask mixs before they let anything in, and refuse everything once it is gone; ' +
+  'with disablePolicyChecks: true in the mesh configuration they do not';
 
 async function carryOut({ deleted, kept }: Removal, scope: PruneOptions): Promise<readonly ObjectOutcome[]> {
   const outcomes: ObjectOutcome[] = [];

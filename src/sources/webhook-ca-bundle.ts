@@ -12,7 +12,7 @@ export interface CaBundleOptions {
   readonly kind: ResourceKind;
   /** Name of the configuration. */
   readonly configuration: string;
-  /** Name of the entry in it. */
+  /** Name of the entry in it; those below its name (`other.entry`) are kept right with it. */
   readonly entry: string;
   readonly logger: Logger;
   readonly signal: AbortSignal;
@@ -99,19 +99,22 @@ export function keepCaBundle(rootsPem: string, options: CaBundleOptions): CaBund
   };
 }
 
-/** The configuration with the roots in the entry; or that it has them already, or has no such entry. */
+/** The configuration with the roots in the entry and those below its name; or that it has them already, or has no such entry. */
 export function withCaBundle(object: KubeObject, entry: string, rootsPem: string): KubeObject | 'current' | 'no-entry' {
   const webhooks = Array.isArray(object['webhooks']) ? (object['webhooks'] as readonly unknown[]) : [];
   const caBundle = Buffer.from(rootsPem).toString('base64');
-  const found = webhooks.filter((webhook) => isMapping(webhook) && webhook['name'] === entry).filter(isMapping);
-  if (found.length === 0) return 'no-entry';
+  const isMeant = (webhook: unknown): webhook is Fields => isMapping(webhook) && isEntry(webhook['name'], entry);
+  const found = webhooks.filter(isMeant);
+  if (found.every((webhook) => webhook['name'] !== entry)) return 'no-entry';
   if (found.every((webhook) => clientConfigOf(webhook)['caBundle'] === caBundle)) return 'current';
   const replaced = webhooks.map((webhook) =>
-    isMapping(webhook) && webhook['name'] === entry
-      ? { ...webhook, clientConfig: { ...clientConfigOf(webhook), caBundle } }
-      : webhook,
+    isMeant(webhook) ? { ...webhook, clientConfig: { ...clientConfigOf(webhook), caBundle } } : webhook,
   );
   return { ...object, webhooks: replaced };
+}
+
+function isEntry(name: unknown, entry: string): boolean {
+  return typeof name === 'string' && (name === entry || name.endsWith(`.${entry}`));
 }
 
 function clientConfigOf(webhook: Fields): Fields {

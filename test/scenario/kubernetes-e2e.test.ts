@@ -29,7 +29,7 @@ describe('the mesh on a real cluster', function () {
     const cluster = await ownCluster(this);
     this.timeout(400_000);
     mesh = await ClusterMesh.withNode(cluster, '--node-label', 'topology.kubernetes.io/zone=a');
-    await mesh.install('--replicas', '1');
+    await mesh.install('--replicas', '1', '--mixs', 'none');
     await mesh.ask('apply', '-f', join(REFERENCE, 'namespaces.yaml'));
     await mesh.ask('apply', '-f', REFERENCE);
     for (const namespace of WORKLOADS) await mesh.rolledOut(namespace);

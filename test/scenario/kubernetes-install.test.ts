@@ -25,7 +25,8 @@ describe('meshctl install --apply', function () {
 
   const run = (command: typeof install, args: readonly string[], stdin = ''): Promise<MeshctlResult> =>
     runMeshctl(command, ['--orchconfig', cluster.kubeconfig, '--namespace', NAMESPACE, ...args], { domain: DOMAIN, stdin });
-  const apply = (...args: readonly string[]): Promise<MeshctlResult> => run(install, ['--apply', ...args]);
+  const apply = (...args: readonly string[]): Promise<MeshctlResult> => run(install, ['--apply', '--mixs', 'none', ...args]);
+  const applyWithMixs = (...args: readonly string[]): Promise<MeshctlResult> => run(install, ['--apply', ...args]);
   const remove = (...args: readonly string[]): Promise<MeshctlResult> => run(uninstall, args);
   const wordsOf = ({ out }: MeshctlResult): readonly string[] => [
     ...new Set(
@@ -46,14 +47,15 @@ describe('meshctl install --apply', function () {
     kubectl('patch', ...resource.split('/'), '--type=merge', '-p', JSON.stringify(patch), '--field-manager=kubectl-edit');
 
   it('makes everything in an order that works, and changes nothing the second time', async () => {
-    const first = await apply();
+    const first = await applyWithMixs();
     expect(first.code, first.err).to.equal(0);
     expect(wordsOf(first)).to.deep.equal(['created']);
     const kinds = first.out.split('\n').map((line) => line.split('/')[0] ?? '');
     expect(kinds[0]).to.equal('namespace');
     expect(kinds.indexOf('deployment.apps')).to.be.greaterThan(kinds.lastIndexOf('service'));
-    expect(kinds.at(-2)).to.match(/webhookconfiguration/);
-    const second = await apply();
+    expect(kinds.at(-3)).to.match(/webhookconfiguration/);
+    expect(first.out.trimEnd()).to.match(/\ndeployment\.apps\/mesh-mixs created$/);
+    const second = await applyWithMixs();
     expect(second.err).to.equal('');
     expect(wordsOf(second)).to.deep.equal(['unchanged']);
   });
@@ -179,9 +181,38 @@ describe('meshctl install --apply', function () {
 
   it('prints manifests that kubectl takes in its strictest mode', async () => {
     cluster.kubectl(['create', 'namespace', NAMESPACE]);
+    const apply = ['apply', '--server-side', '--validate=strict', '-f', '-'];
+    const { out: definitions } = await runMeshctl(install, ['--crds'], { domain: DOMAIN });
     const { out } = await runMeshctl(install, ['--namespace', NAMESPACE], { domain: DOMAIN });
-    const answer = cluster.kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], out);
+    const names = cluster.kubectl([...apply, '-o', 'name'], definitions);
+    cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...names.trim().split('\n')]);
+    const answer = cluster.kubectl([...apply, '--dry-run=server'], out);
     expect(answer.trimEnd().split('\n')).to.have.length(out.split(/^---$/m).length - 1);
+  });
+
+  it('leaves rules to the user from the first edit on, and removes the others together with mixs', async () => {
+    await applyWithMixs();
+    const rule = `rule.config.${DOMAIN}/request-log`;
+    edit(rule, { spec: { match: 'response.code >= 400' } });
+    const again = await applyWithMixs('--force-conflicts');
+    expect([again.code, again.err]).to.deep.equal([0, '']);
+    expect(again.out).to.include(`${rule} kept: changed by kubectl-edit`);
+    const without = await apply();
+    expect(without.code, without.err).to.equal(0);
+    expect(without.out).to.include('configmap/mesh configured').and.include('deployment.apps/mesh-mixs deleted');
+    expect(kubectl('get', `rules.config.${DOMAIN},policies.${GROUP}`, '-o', 'name')).to.equal(`${rule}\n`);
+  });
+
+  it('does not remove mixs while a configuration that is the user`s has sidecars call it', async () => {
+    await applyWithMixs();
+    const mesh = (text: string): string => edit('configmap/mesh', { data: { mesh: text } });
+    mesh(`mixerCheckServer: mesh-policy.${NAMESPACE}.svc.cluster.local:9091\n`);
+    const refused = await apply();
+    expect([refused.code, refused.out]).to.deep.equal([1, '']);
+    expect(refused.err).to.include('has sidecars call mesh-policy: take mixerCheckServer');
+    expect((await run(uninstall, [], 'n\n')).err).to.include('warning: sidecars ask mixs');
+    mesh('authPolicy: MUTUAL_TLS\n');
+    expect((await apply()).out).to.include('deployment.apps/mesh-mixs deleted');
   });
 
   it('is undone by uninstall, which asks, and keeps policies, configuration and the key of the authority', async () => {

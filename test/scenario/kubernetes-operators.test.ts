@@ -94,12 +94,18 @@ describe('meshctl for operators, on a real API server', function () {
       expect([code, err]).to.deep.equal([1, '']);
       expect(list).to.deep.equal([
         'MESH205 Policy default',
+        // Of pods of users, and of those of the control plane itself.
+        'MESH603 MutatingWebhookConfiguration mesh-sidecar-injector',
         'MESH603 MutatingWebhookConfiguration mesh-sidecar-injector',
         'MESH603 ValidatingWebhookConfiguration mesh-policy-validation',
+        'MESH604 MutatingWebhookConfiguration mesh-sidecar-injector',
         'MESH604 MutatingWebhookConfiguration mesh-sidecar-injector',
         'MESH604 ValidatingWebhookConfiguration mesh-policy-validation',
         // The test's API server publishes no address of its own.
         'MESH402 Service kubernetes',
+        // Nobody injects the pods of mixs, so that there are none.
+        'MESH402 Service mesh-policy',
+        'MESH402 Service mesh-telemetry',
         'MESH701 Pod web-1',
         'MESH702 Pod httpbin-1',
       ]);

@@ -50,7 +50,7 @@ describe('policies on a real API server', function () {
   before(async function () {
     cluster = await requireCluster(this);
     dir = mkdtempSync(join(tmpdir(), 'mesh-policies-'));
-    const args = ['--apply', '--namespace', CONTROL, '--orchconfig', cluster.kubeconfig];
+    const args = ['--apply', '--mixs', 'none', '--namespace', CONTROL, '--orchconfig', cluster.kubeconfig];
     const { code, err } = await runMeshctl(install, args, { domain: DOMAIN });
     expect(code, err).to.equal(0);
     cluster.kubectl(['create', 'namespace', NAMESPACE]);

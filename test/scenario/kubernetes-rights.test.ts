@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import install from '../../src/commands/meshctl/install.ts';
 import uninstall from '../../src/commands/meshctl/uninstall.ts';
+import { groupOf } from '../../src/model/kinds.ts';
+import { ruleKinds } from '../../src/rules/config/kinds.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { runMeshctl } from '../harness/meshctl-run.ts';
 
@@ -85,6 +87,13 @@ describe('the rights of the control plane, as the API server sees them', functio
   it('let the injector write the CA bundle of its webhook, and nothing else', async () => {
     expect(await rightsOf('mesh-sidecar-injector-service-account', ELSEWHERE)).to.have.members(INJECTOR);
     expect(await rightsOf('mesh-sidecar-injector-service-account', CONTROL)).to.have.members(INJECTOR);
+  });
+
+  it('let mixs read its rules and who is called by which address, and nothing else', async () => {
+    const kinds = ruleKinds(DOMAIN).map(({ resource }) => `list,watch ${resource.plural}.${groupOf(resource)}`);
+    const mixs = [...kinds, 'list,watch pods'];
+    expect(await rightsOf('mesh-mixs-service-account', ELSEWHERE)).to.have.members(mixs);
+    expect(await rightsOf('mesh-mixs-service-account', CONTROL)).to.have.members(mixs);
   });
 
   it('let mesh_ca alone see secrets, and write nothing but what identities are kept in', async () => {

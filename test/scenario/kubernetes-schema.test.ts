@@ -76,7 +76,7 @@ describe('the schema of policies on an API server and the one of files', functio
 
   before(async function () {
     cluster = await requireCluster(this);
-    const args = ['--crds', '--apply', '--orchconfig', cluster.kubeconfig];
+    const args = ['--crds', '--mixs', 'none', '--apply', '--orchconfig', cluster.kubeconfig];
     const { code, err } = await runMeshctl(install, args, { domain: DOMAIN });
     expect(code, err).to.equal(0);
     await eventually('the kinds are served', async () => (await refusalByServer({})) === undefined);

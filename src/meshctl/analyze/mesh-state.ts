@@ -51,7 +51,8 @@ export function meshState(set: ObjectSet, options: StateOptions): MeshState {
   const injection = injectionOf(set.objects.configMap, rootNamespace);
   const config = injection?.ok === true ? injection.value : builtInConfig();
   const planned = templates.filter((pod) => !hasInstance(pod, set.objects.pod));
-  const predicted = planned.map((pod) => withPredictedSidecar(pod, plannedLabels(pod, set.objects.namespace), config, names));
+  const labelsOf = (pod: KubeObject) => plannedLabels(pod, set.objects.namespace, rootNamespace);
+  const predicted = planned.map((pod) => withPredictedSidecar(pod, labelsOf(pod), config, names));
   const pods = [...set.objects.pod, ...predicted];
   const snapshot = snapshotFrom(
     { ...set.objects, pod: pods },
@@ -69,13 +70,20 @@ function hasInstance(template: KubeObject, pods: readonly KubeObject[]): boolean
 }
 
 /** Of a namespace that nobody describes, it is the better guess that its owner knows of the mesh: no finding is built on it. */
-function plannedLabels(pod: KubeObject, namespaces: readonly KubeObject[]): Readonly<Record<string, string>> {
+function plannedLabels(pod: KubeObject, namespaces: readonly KubeObject[], root: string): Readonly<Record<string, string>> {
   const isKnown = namespaces.some(({ metadata }) => metadata.name === pod.metadata.namespace);
-  return isKnown ? namespaceLabels(pod, namespaces) : { [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE };
+  return isKnown ? injectionLabels(pod, namespaces, root) : { [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE };
 }
 
-export function namespaceLabels(pod: KubeObject, namespaces: readonly KubeObject[]): Readonly<Record<string, string>> {
-  return namespaces.find(({ metadata }) => metadata.name === pod.metadata.namespace)?.metadata.labels ?? {};
+/** What chooses a pod for injection: the labels of its namespace, or in that of the control plane, which must not have it, its own. */
+export function injectionLabels(
+  { metadata: { namespace, labels = {} } }: KubeObject,
+  namespaces: readonly KubeObject[],
+  rootNamespace: string,
+): Readonly<Record<string, string>> {
+  const ofNamespace = namespaces.find(({ metadata }) => metadata.name === namespace)?.metadata.labels ?? {};
+  const own = namespace === rootNamespace && labels[NAMESPACE_LABEL] === NAMESPACE_LABEL_VALUE;
+  return own ? { ...ofNamespace, [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE } : ofNamespace;
 }
 
 function injectionOf(maps: readonly KubeObject[], rootNamespace: string): Parsed<InjectionConfig> | undefined {

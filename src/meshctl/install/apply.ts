@@ -4,10 +4,10 @@ import { type Duration, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import { describeRef, type KubeObject } from '../../model/object.ts';
 import { applyObject, getObject, refOfInstalled } from './apply-object.ts';
-import { CRD, DEPLOYMENT, inStages, installedKind, NAMESPACE } from './installed-kinds.ts';
+import { CRD, DEPLOYMENT, inStages, installedKind, isInjected, NAMESPACE } from './installed-kinds.ts';
 import { describeConflicts, isFailure, type ObjectOutcome, type Outcome, type Report } from './outcome.ts';
 import { isUserConfiguration } from './ownership.ts';
-import { type Waiting, waitForDefinitions, waitForDeployments } from './wait.ts';
+import { deadlineOf, type Waiting, waitForDefinitions, waitForDeployments } from './wait.ts';
 
 export interface ApplyOptions {
   readonly client: KubernetesClient;
@@ -26,22 +26,37 @@ const DEFINITIONS_LIMIT = seconds(60);
  * successors, which would need it, and so does a kind that is not taken up. Gives what was done.
  */
 export async function applyAll(objects: readonly KubeObject[], options: ApplyOptions): Promise<readonly ObjectOutcome[]> {
-  const { client, report, signal, wait, dryRun } = options;
+  const { client, report, signal, dryRun } = options;
   const outcomes: ObjectOutcome[] = [];
   const waiting: Waiting = { client, report, limit: DEFINITIONS_LIMIT, signal };
+  const applied: KubeObject[] = [];
+  const waitForApplied = deploymentWaiter(options);
   for (const stage of inStages(objects)) {
+    // Pods that are refused while the injector is not ready are tried again more and more seldom.
+    const late = stage.some(isInjected) && !outcomes.some(isFailure) ? await waitForApplied(applied) : [];
+    if (late.length > 0) return withMissing(outcomes, late, report);
     for (const object of stage) {
       const outcome = await applyOne(object, options);
       const ref = refOfInstalled(object);
       report.done(ref, outcome);
       outcomes.push({ ref, outcome });
+      applied.push(object);
     }
     if (outcomes.some(({ outcome }) => outcome.type === 'failed')) return outcomes;
     const missing = dryRun ? [] : await waitForDefinitions(ofKind(stage, CRD), waiting);
     if (missing.length > 0) return withMissing(outcomes, missing, report);
   }
-  if (wait === undefined || dryRun || outcomes.some(isFailure)) return outcomes;
-  return withMissing(outcomes, await waitForDeployments(ofKind(objects, DEPLOYMENT), { ...waiting, limit: wait }), report);
+  return outcomes.some(isFailure) ? outcomes : withMissing(outcomes, await waitForApplied(objects), report);
+}
+
+/** Waits for Deployments where that is asked for, several times within one limit; gives those that are not ready. */
+function deploymentWaiter({ client, report, signal, wait, dryRun }: ApplyOptions) {
+  let deadline: AbortSignal | undefined;
+  return async (objects: readonly KubeObject[]): Promise<readonly ObjectOutcome[]> => {
+    if (wait === undefined || dryRun) return [];
+    deadline ??= deadlineOf(wait);
+    return waitForDeployments(ofKind(objects, DEPLOYMENT), { client, report, limit: wait, deadline, signal });
+  };
 }
 
 /** What was applied, but does not get ready, has failed. */

@@ -1,15 +1,14 @@
 /** mesh_ca in a cluster. */
 import { caFlags } from '../../mesh_ca/flags.ts';
 import type { KubeObject } from '../../model/object.ts';
-import { type InstallOptions, READ } from './options.ts';
+import { FOLLOW, type PartOptions, READ } from './options.ts';
 import { type Component, clusterRights, deployment, ownNamespaceRights, service, serviceAccount } from './parts.ts';
 
-const FOLLOW = ['list', 'watch'] as const;
 /** It carries the roots into every namespace. */
 const ROOT_CONFIG_MAP = 'mesh-ca-root-cert';
 const LIVENESS = { path: '/run/mesh/ca.liveness', interval: '10s' } as const;
 
-export function authorityObjects({ namespace, image }: InstallOptions): readonly KubeObject[] {
+export function authorityObjects({ namespace, image }: PartOptions): readonly KubeObject[] {
   const name = caFlags['grpc-hostname'].default;
   const component: Component = { name, namespace, serviceAccount: `${name}-service-account` };
   const grpc = caFlags['grpc-port'].default;

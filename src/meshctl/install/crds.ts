@@ -4,6 +4,7 @@ import { kindsFor } from '../../model/kinds.ts';
 import type { KubeObject, ResourceKind } from '../../model/object.ts';
 import { POLICY_SPEC } from '../../model/schema/policy.ts';
 import { type StructuralSchema, structuralSchema } from '../../model/schema/structural-schema.ts';
+import { ruleDefinitions } from '../../rules/config/crds.ts';
 
 const CONDITION = {
   type: 'object',
@@ -63,6 +64,11 @@ const COLUMNS = [
 ];
 
 const POLICY_SUMMARY = 'Which peer (mutual TLS) and origin (JWT) authentication services require.';
+
+/** The definitions of everything that the mesh is told by objects of its own: policies, and the rules of mixs. */
+export function allDefinitions(names: Names): readonly KubeObject[] {
+  return [...customResourceDefinitions(names), ...ruleDefinitions(names.domain, 'all')];
+}
 
 /** Policy and MeshPolicy, in `authentication.<mesh domain>/v1alpha1`. */
 export function customResourceDefinitions(names: Names): readonly KubeObject[] {

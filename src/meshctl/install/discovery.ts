@@ -3,7 +3,7 @@ import { parseListenAddress } from '../../lib/address.ts';
 import { DEFAULT_MESH_CONFIG } from '../../model/mesh-config.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { discoveryFlags } from '../../pilot-discovery/flags.ts';
-import { certificateMount, type InstallOptions, READ } from './options.ts';
+import { certificateMount, type PartOptions, READ } from './options.ts';
 import {
   type Component,
   clusterRights,
@@ -19,7 +19,7 @@ const DISCOVERY_PORT = 15007;
 const SECURE_GRPC_PORT = 15011;
 const VALIDATION_PORT = 15017;
 
-export function discoveryObjects(options: InstallOptions): readonly KubeObject[] {
+export function discoveryObjects(options: PartOptions): readonly KubeObject[] {
   const { names, namespace, image, replicas } = options;
   const component: Component = { name: 'mesh-pilot', namespace, serviceAccount: 'mesh-pilot-service-account' };
   const http = discoveryFlags.port.default;
@@ -92,7 +92,7 @@ function validationConfiguration(namespace: string): string {
 }
 
 /** The CA bundle is left to pilot-discovery, which writes the one that its certificate leads to. */
-function validationWebhook({ name, namespace }: Component, { names }: InstallOptions): KubeObject {
+function validationWebhook({ name, namespace }: Component, { names }: PartOptions): KubeObject {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
@@ -117,6 +117,8 @@ function validationWebhook({ name, namespace }: Component, { names }: InstallOpt
             { key: names.validationLabel, operator: 'NotIn', values: ['disabled'] },
           ],
         },
+        // What the control plane is made of must not wait for a part of it.
+        objectSelector: { matchExpressions: [{ key: names.installationLabel, operator: 'DoesNotExist' }] },
         // A policy that nobody could check might not be in force, while its author believes that it is.
         failurePolicy: 'Fail',
         sideEffects: 'None',

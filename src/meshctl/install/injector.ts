@@ -2,14 +2,14 @@
 import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../injection/decision.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { injectorFlags } from '../../sidecar-injector/flags.ts';
-import { certificateMount, INJECTION_CONFIG, type InstallOptions, MESH_CONFIG, READ } from './options.ts';
+import { certificateMount, INJECTION_CONFIG, MESH_CONFIG, type PartOptions, READ } from './options.ts';
 import { type Component, clusterRights, deployment, disruptionBudget, service, serviceAccount } from './parts.ts';
 
 const HEALTH = { path: '/run/mesh/health', interval: '2s', staleAfter: '4s' } as const;
 /** The port that API servers call; processes without root cannot listen on it everywhere. */
 const LISTEN_PORT = 8443;
 
-export function injectorObjects(options: InstallOptions): readonly KubeObject[] {
+export function injectorObjects(options: PartOptions): readonly KubeObject[] {
   const { namespace, image, replicas } = options;
   const component: Component = {
     name: 'mesh-sidecar-injector',
@@ -64,23 +64,33 @@ function configMount(name: string, mountPath: string, { map, key }: { readonly m
 }
 
 /** The CA bundle is left to the injector, which writes the one that its certificate leads to. */
-function webhookConfiguration({ name, namespace }: Component, { names }: InstallOptions): KubeObject {
+function webhookConfiguration({ name, namespace }: Component, { names }: PartOptions): KubeObject {
+  const webhook = {
+    clientConfig: { service: { name, namespace, path: '/inject', port: injectorFlags.port.default } },
+    rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
+    // A pod without its sidecar would be outside of every policy: rather none starts while the injector is down.
+    failurePolicy: 'Fail',
+    sideEffects: 'None',
+    reinvocationPolicy: 'IfNeeded',
+    timeoutSeconds: 10,
+    admissionReviewVersions: ['v1', 'v1beta1'],
+  };
+  const chosen = { matchLabels: { [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE } };
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
     metadata: { name: injectorFlags.webhookConfigName.default, labels: { app: name } },
     webhooks: [
+      { name: names.webhookName, namespaceSelector: chosen, ...webhook },
+      // The injector would wait for itself if its own namespace had the label: there, single pods have it.
       {
-        name: names.webhookName,
-        clientConfig: { service: { name, namespace, path: '/inject', port: injectorFlags.port.default } },
-        rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
-        namespaceSelector: { matchLabels: { [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE } },
-        // A pod without its sidecar would be outside of every policy: rather none starts while the injector is down.
-        failurePolicy: 'Fail',
-        sideEffects: 'None',
-        reinvocationPolicy: 'IfNeeded',
-        timeoutSeconds: 10,
-        admissionReviewVersions: ['v1', 'v1beta1'],
+        name: names.ownWebhookName,
+        namespaceSelector: {
+          matchLabels: { 'kubernetes.io/metadata.name': namespace },
+          matchExpressions: [{ key: NAMESPACE_LABEL, operator: 'NotIn', values: [NAMESPACE_LABEL_VALUE] }],
+        },
+        objectSelector: chosen,
+        ...webhook,
       },
     ],
   };

@@ -1,12 +1,12 @@
 /** What a control plane has made while it ran, and what else is in its namespace. */
 import type { KubernetesClient } from '../../io/kubernetes/client.ts';
-import { MeshError } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
-import { kindsFor } from '../../model/kinds.ts';
-import { describeObject, type ObjectRef, type ResourceKind } from '../../model/object.ts';
+import { groupOf, kindsFor } from '../../model/kinds.ts';
+import { describeObject, type KubeObject, type ObjectRef, type ResourceKind } from '../../model/object.ts';
 import { type ListOptions, listObjects } from '../../sources/store/kubernetes/list-objects.ts';
 import { refOf } from '../../sources/store/stored-object.ts';
-import { CONFIG_MAP, DEPLOYMENT } from './installed-kinds.ts';
+import { CONFIG_MAP, customKinds, DEPLOYMENT } from './installed-kinds.ts';
+import { listServed } from './list-served.ts';
 import { CA_ROOT_MAP, CA_SECRET } from './options.ts';
 
 export interface ClusterScope {
@@ -44,11 +44,15 @@ export async function issuedMaterial(scope: ClusterScope): Promise<readonly Obje
   return [...secrets, ...roots];
 }
 
-/** What would be lost with the definitions of the kinds; nothing where they are not installed. */
-export async function policiesOf({ client, names, signal }: ClusterScope): Promise<number> {
-  const { policy, meshPolicy } = kindsFor(names);
-  const counts = await Promise.all([policy, meshPolicy].map((kind) => countOf(client, kind, signal)));
-  return counts.reduce((sum, count) => sum + count, 0);
+/** What would be lost with the definitions of the kinds, beside what is of the installation itself. */
+export async function objectsOf(definitions: readonly KubeObject[], scope: ClusterScope): Promise<number> {
+  const { client, names, namespace, signal } = scope;
+  const labelSelector = `${names.installationLabel}!=${namespace}`;
+  const { meshPolicy } = kindsFor(names);
+  const defined = new Set(definitions.map(({ metadata }) => metadata.name));
+  const kinds = [meshPolicy, ...customKinds(names)].filter((kind) => defined.has(`${kind.plural}.${groupOf(kind)}`));
+  const lists = await Promise.all(kinds.map((kind) => listServed(client, kind, { labelSelector, signal })));
+  return lists.flat().length;
 }
 
 /** Why the namespace must not be deleted; undefined: nothing speaks against it. */
@@ -66,13 +70,4 @@ export async function reasonToKeepNamespace(scope: ClusterScope): Promise<string
 async function refs(kind: ResourceKind, selector: ListOptions, { client, signal }: ClusterScope): Promise<readonly ObjectRef[]> {
   const { objects } = await listObjects(client, kind, { ...selector, signal });
   return objects.map((object) => refOf({ kind, object }));
-}
-
-async function countOf(client: KubernetesClient, kind: ResourceKind, signal: AbortSignal): Promise<number> {
-  try {
-    return (await listObjects(client, kind, { signal })).objects.length;
-  } catch (error) {
-    if (error instanceof MeshError && error.code === 'not_found') return 0;
-    throw error;
-  }
 }

@@ -1,15 +1,26 @@
 import { MeshError } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
 
-export interface InstallOptions {
+/** What every part of the control plane is made from. */
+export interface PartOptions {
   readonly names: Names;
   /** Of the control plane. */
   readonly namespace: string;
   /** Image with the executable `mesh`. */
   readonly image: string;
-  /** Of pilot-discovery and of the injector. */
+  /** Of pilot-discovery, of the injector and of mixs. */
   readonly replicas: number;
 }
+
+export interface InstallOptions extends PartOptions {
+  readonly mixs: MixsChoice;
+  /** Whether mixs gets rules that make metrics and an access log of what sidecars report. */
+  readonly defaultRules: boolean;
+}
+
+/** What mixs is there for: nothing, so that it is not installed; reports of sidecars; reports and checks. */
+export const MIXS_CHOICES = ['none', 'telemetry', 'all'] as const;
+export type MixsChoice = (typeof MIXS_CHOICES)[number];
 
 /** ConfigMaps that the components read. */
 export const MESH_CONFIG = { map: 'mesh', key: 'mesh' } as const;
@@ -23,6 +34,7 @@ export const CA_ROOT_MAP = 'mesh-ca-root-cert';
 export const CERTIFICATES = '/etc/mesh/certs';
 
 export const READ = ['get', 'list', 'watch'] as const;
+export const FOLLOW = ['list', 'watch'] as const;
 
 /** The volume of an account's own key and certificate. Pods wait until mesh_ca has made them. */
 export function certificateMount(account: string) {

@@ -17,10 +17,15 @@ export interface PodParts {
   /** The words after `mesh`. */
   readonly args: readonly string[];
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  /** Until it has succeeded once, nothing else is asked. */
+  readonly startupProbe?: Fields;
   readonly readinessProbe: Fields;
   readonly livenessProbe: Fields;
   readonly resources: { readonly cpu: string; readonly memory: string };
   readonly mounts?: readonly (Mount & { readonly volume: Fields })[];
+  /** Of its pods, beside what they are selected by. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 interface Mount {
@@ -44,12 +49,13 @@ export function serviceAccount({ serviceAccount: name, namespace }: Component): 
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
 }
 
-export function service(component: Component, ports: readonly PortMapping[]): KubeObject {
-  const { name, namespace } = component;
+/** A Service of the component's pods, of its name unless it has several. */
+export function service(component: Component, ports: readonly PortMapping[], name = component.name): KubeObject {
+  const { namespace } = component;
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: { name, namespace, labels: { app: name } },
+    metadata: { name, namespace, labels: { app: component.name } },
     spec: { selector: labelsOf(component), ports: ports.map((port) => ({ ...port, protocol: 'TCP' })) },
   };
 }
@@ -75,7 +81,10 @@ export function deployment(component: Component, parts: PodParts): KubeObject {
       // A new one serves before an old one goes.
       strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       template: {
-        metadata: { labels },
+        metadata: {
+          labels: { ...labels, ...parts.labels },
+          ...(parts.annotations === undefined ? {} : { annotations: parts.annotations }),
+        },
         spec: {
           serviceAccountName: component.serviceAccount,
           securityContext: {
@@ -125,6 +134,7 @@ function container({ name }: Component, parts: PodParts): Fields {
       { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
     ],
     ports: parts.ports,
+    ...(parts.startupProbe === undefined ? {} : { startupProbe: parts.startupProbe }),
     readinessProbe: parts.readinessProbe,
     livenessProbe: parts.livenessProbe,
     resources: { requests: parts.resources, limits: { memory: memoryLimit(parts.resources.memory) } },

@@ -3,12 +3,12 @@ import type { KubernetesClient } from '../../io/kubernetes/client.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
 import { describeRef, type KubeObject, type ObjectRef } from '../../model/object.ts';
-import { listObjects } from '../../sources/store/kubernetes/list-objects.ts';
 import { objectPath } from '../../sources/store/kubernetes/resource-path.ts';
-import { refOfInstalled } from './apply-object.ts';
-import { CRD, NAMESPACE, STAGES } from './installed-kinds.ts';
+import { getObject, refOfInstalled } from './apply-object.ts';
+import { CRD, installedKinds, NAMESPACE } from './installed-kinds.ts';
+import { listServed } from './list-served.ts';
 import type { ObjectOutcome, Outcome, Report } from './outcome.ts';
-import { isUserConfiguration } from './ownership.ts';
+import { isKeptForUser } from './ownership.ts';
 
 export interface PruneOptions {
   readonly client: KubernetesClient;
@@ -22,14 +22,14 @@ export interface PruneOptions {
 
 /** Everything that bears the installation's label, but its namespace; what depends on others first. */
 export async function installedObjects({ client, names, namespace, signal }: PruneOptions): Promise<readonly KubeObject[]> {
-  const kinds = STAGES.flat()
+  const kinds = installedKinds(names)
     .filter((kind) => kind !== CRD && kind !== NAMESPACE)
     .reverse();
   const labelSelector = `${names.installationLabel}=${namespace}`;
   const lists: KubeObject[] = [];
   for (const kind of kinds) {
     const scope = kind.namespaced ? { namespace } : {};
-    lists.push(...(await listObjects(client, kind, { ...scope, labelSelector, signal })).objects);
+    lists.push(...(await listServed(client, kind, { ...scope, labelSelector, signal })));
   }
   return lists;
 }
@@ -40,10 +40,15 @@ export async function prune(current: readonly KubeObject[], options: PruneOption
   const outcomes: ObjectOutcome[] = [];
   for (const object of await installedObjects(options)) {
     const ref = refOfInstalled(object);
-    if (kept.has(describeRef(ref)) || isUserConfiguration(object)) continue;
+    if (kept.has(describeRef(ref)) || (await isKept(object, options))) continue;
     outcomes.push(await remove(ref, options));
   }
   return outcomes;
+}
+
+/** Whether an object is left to the user, as it is now. */
+export async function isKept(object: KubeObject, { client, signal }: Pick<PruneOptions, 'client' | 'signal'>): Promise<boolean> {
+  return isKeptForUser(object, await getObject(client, refOfInstalled(object), signal));
 }
 
 /** Deletes one object; one that is not there any more counts as deleted. */

@@ -1,11 +1,10 @@
 /** What an uninstallation deletes and what it leaves. */
 import type { KubeObject, ObjectRef } from '../../model/object.ts';
 import { getObject, refOfInstalled } from './apply-object.ts';
-import { customResourceDefinitions } from './crds.ts';
-import { NAMESPACE } from './installed-kinds.ts';
-import { authoritySecret, type ClusterScope, issuedMaterial, policiesOf, reasonToKeepNamespace } from './leftovers.ts';
-import { isUserConfiguration } from './ownership.ts';
-import { installedObjects, type PruneOptions } from './prune.ts';
+import { allDefinitions } from './crds.ts';
+import { isRule, NAMESPACE } from './installed-kinds.ts';
+import { authoritySecret, type ClusterScope, issuedMaterial, objectsOf, reasonToKeepNamespace } from './leftovers.ts';
+import { installedObjects, isKept, type PruneOptions } from './prune.ts';
 
 export interface Removal {
   /** In this order: webhook configurations first, so that nothing is asked of what is gone. */
@@ -27,11 +26,14 @@ export async function planRemoval(scope: PruneOptions, { crds, purge }: RemovalO
     else kept.push({ ref, reason });
   };
   const installed = await installedObjects(scope);
-  for (const object of installed) decide(purge || !isUserConfiguration(object), refOfInstalled(object), CONFIGURATION);
-  for (const object of await existing(scope, customResourceDefinitions(scope.names))) {
-    const reason = `${await policiesOf(scope)} policies are kept with them; --crds deletes both`;
-    decide(crds || purge, refOfInstalled(object), reason);
+  for (const object of installed) {
+    const goes = purge || (crds && isRule(object)) || !(await isKept(object, scope));
+    decide(goes, refOfInstalled(object), CONFIGURATION);
   }
+  const definitions = await existing(scope, allDefinitions(scope.names));
+  const reason =
+    crds || purge ? '' : `${await objectsOf(definitions, scope)} policies and rules are kept with them; --crds deletes both`;
+  for (const object of definitions) decide(crds || purge, refOfInstalled(object), reason);
   if (purge) deleted.push(...(await issuedMaterial(scope)));
   const secret = authoritySecret(scope);
   if ((await getObject(scope.client, secret, scope.signal)) !== undefined) decide(purge, secret, AUTHORITY);

@@ -14,6 +14,8 @@ export interface Waiting {
   readonly report: Report;
   /** For all of them together. */
   readonly limit: Duration;
+  /** Of a limit that has begun already. */
+  readonly deadline?: AbortSignal;
   readonly signal: AbortSignal;
 }
 
@@ -35,11 +37,14 @@ export function waitForDeployments(objects: readonly KubeObject[], waiting: Wait
   });
 }
 
+export function deadlineOf(limit: Duration): AbortSignal {
+  return AbortSignal.timeout(Math.ceil(limit));
+}
+
 type Check = (ref: ObjectRef, object: unknown) => Promise<Readiness>;
 
 async function waitForAll(objects: readonly KubeObject[], waiting: Waiting, check: Check): Promise<readonly ObjectOutcome[]> {
-  const { limit, signal } = waiting;
-  const deadline = AbortSignal.timeout(Math.ceil(limit));
+  const { limit, signal, deadline = deadlineOf(limit) } = waiting;
   const either = AbortSignal.any([signal, deadline]);
   let pending = objects.map((object): Pending => ({ ref: refOfInstalled(object), reason: 'not there yet' }));
   try {

@@ -14,7 +14,7 @@ const ANY_FIELDS = { 'x-kubernetes-preserve-unknown-fields': true } as const;
  */
 export function structuralSchema(schema: unknown): StructuralSchema {
   if (!isMapping(schema)) throw new TypeError('a schema is an object');
-  const kept = Object.entries(schema).filter(([word]) => !DROPPED.includes(word));
+  const kept = Object.entries(schema).filter(([word, value]) => !DROPPED.includes(word) && !hasNoFields(word, value));
   const type = schema['type'] ?? (Array.isArray(schema['enum']) ? typeof schema['enum'][0] : undefined);
   const values = isMapping(schema['additionalProperties'])
     ? { additionalProperties: structuralSchema(schema['additionalProperties']) }
@@ -26,6 +26,11 @@ export function structuralSchema(schema: unknown): StructuralSchema {
     ...values,
     ...(open ? ANY_FIELDS : {}),
   };
+}
+
+/** The API server drops it, and takes the definition for another one than was applied from then on. */
+function hasNoFields(word: string, value: unknown): boolean {
+  return word === 'properties' && isMapping(value) && Object.keys(value).length === 0;
 }
 
 function nested(word: string, value: unknown): unknown {

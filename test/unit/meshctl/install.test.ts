@@ -5,12 +5,24 @@ import { namesFor } from '../../../src/lib/names.ts';
 import { customResourceDefinitions } from '../../../src/meshctl/install/crds.ts';
 import { installationObjects } from '../../../src/meshctl/install/manifests.ts';
 import { definitionReadiness, deploymentReadiness, waitingReason } from '../../../src/meshctl/install/readiness.ts';
+import type { MeshConfig } from '../../../src/model/mesh-config.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
+import { parseMeshConfig } from '../../../src/model/parse/mesh-config.ts';
 import { structuralSchema } from '../../../src/model/schema/structural-schema.ts';
+import { compileConfiguration } from '../../../src/rules/config/compile.ts';
+import { ruleKinds } from '../../../src/rules/config/kinds.ts';
 import { runMeshctl } from '../../harness/meshctl-run.ts';
 
 const install = (changes: Partial<Parameters<typeof installationObjects>[0]> = {}): readonly KubeObject[] =>
-  installationObjects({ names: namesFor('mesh.io'), namespace: 'mesh-system', image: 'mesh/mesh:1', replicas: 2, ...changes });
+  installationObjects({
+    names: namesFor('mesh.io'),
+    namespace: 'mesh-system',
+    image: 'mesh/mesh:1',
+    replicas: 2,
+    mixs: 'telemetry',
+    defaultRules: true,
+    ...changes,
+  });
 
 function find(objects: readonly KubeObject[], kind: string, name: string): KubeObject {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
@@ -42,6 +54,12 @@ describe('a structural schema', () => {
         message: { type: 'string' },
       },
     });
+  });
+});
+
+describe('a structural schema of an object without fields', () => {
+  it('is what the API server stores, so that another owner of the definition can say the same', () => {
+    expect(structuralSchema({ type: 'object', additionalProperties: false, properties: {} })).to.deep.equal({ type: 'object' });
   });
 });
 
@@ -94,6 +112,7 @@ describe('the manifests of the control plane', () => {
       'mesh-citadel',
       'mesh-pilot',
       'mesh-sidecar-injector',
+      'mesh-mixs',
     ]);
     for (const deployment of deployments) {
       const text = JSON.stringify(deployment);
@@ -114,7 +133,11 @@ describe('the manifests of the control plane', () => {
 
   it('keep replicas apart, and one of them up, where there are several', () => {
     const budgets = (objects: readonly KubeObject[]) => objects.filter(({ kind }) => kind === 'PodDisruptionBudget');
-    expect(budgets(install()).map(({ metadata }) => metadata.name)).to.deep.equal(['mesh-pilot', 'mesh-sidecar-injector']);
+    expect(budgets(install()).map(({ metadata }) => metadata.name)).to.deep.equal([
+      'mesh-pilot',
+      'mesh-sidecar-injector',
+      'mesh-mixs',
+    ]);
     expect(JSON.stringify(find(install(), 'Deployment', 'mesh-pilot'))).to.contain('podAntiAffinity');
     const single = install({ replicas: 1 });
     expect(budgets(single)).to.deep.equal([]);
@@ -143,10 +166,90 @@ describe('the manifests of the control plane', () => {
     expect(kinds[0]).to.equal('Namespace');
     expect(kinds.at(-3)).to.equal('Deployment');
     expect(kinds.slice(-2)).to.have.members(['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']);
+    // Its pods are asked about by the webhook before.
+    expect(install().at(-1)?.metadata.name).to.equal('mesh-mixs');
     for (const { kind, metadata } of install()) {
       const label = metadata.labels?.['install.mesh.io/control-plane'];
       expect(label, `${kind} ${metadata.name}`).to.equal(kind === 'CustomResourceDefinition' ? undefined : 'mesh-system');
     }
+  });
+});
+
+describe('mixs among the manifests', () => {
+  const configuration = (changes: Parameters<typeof install>[0]): MeshConfig => {
+    const { data } = find(install(changes), 'ConfigMap', 'mesh') as unknown as { data: { mesh: string } };
+    const parsed = parseMeshConfig(data.mesh);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+    return parsed.value;
+  };
+  const names = (objects: readonly KubeObject[]): string => objects.map(({ metadata }) => metadata.name).join(' ');
+
+  it('is told of everything, and asked when that is chosen', () => {
+    const server = (service: string) => ({ host: `${service}.control.svc.cluster.local`, port: 9091 });
+    const named = { mixerCheckServer: server('mesh-policy'), mixerReportServer: server('mesh-telemetry') };
+    const namespace = 'control';
+    expect(configuration({ namespace })).to.deep.include({ ...named, disablePolicyChecks: true });
+    expect(configuration({ namespace, mixs: 'all' })).to.deep.include({ ...named, disablePolicyChecks: false });
+  });
+
+  it('is nowhere when it is not chosen', () => {
+    expect(configuration({ mixs: 'none' })).to.include({ mixerCheckServer: undefined, mixerReportServer: undefined });
+    expect(names(install({ mixs: 'none' }))).not.to.match(/mixs|telemetry|config\.mesh\.io/);
+  });
+
+  it('answers at the ports that are known, for both services', () => {
+    for (const name of ['mesh-policy', 'mesh-telemetry']) {
+      const { ports, selector } = find(install(), 'Service', name)['spec'] as {
+        ports: { port: number }[];
+        selector: Record<string, string>;
+      };
+      expect(ports.map(({ port }) => port)).to.deep.equal([9091, 9093]);
+      expect(selector).to.deep.equal({ app: 'mesh-mixs', mesh: 'control-plane' });
+    }
+  });
+
+  it('has a sidecar, without which it does not start to serve, and lets only sidecars ask', () => {
+    const { template } = find(install(), 'Deployment', 'mesh-mixs')['spec'] as {
+      template: { metadata: KubeObject['metadata']; spec: { containers: { startupProbe: object }[] } };
+    };
+    const [webhook, own] = find(install(), 'MutatingWebhookConfiguration', 'mesh-sidecar-injector')['webhooks'] as readonly {
+      namespaceSelector: object;
+      objectSelector?: { matchLabels: Record<string, string> };
+    }[];
+    expect(webhook?.objectSelector).to.equal(undefined);
+    expect(own?.namespaceSelector).to.have.deep.property('matchLabels', { 'kubernetes.io/metadata.name': 'mesh-system' });
+    expect(template.metadata.labels).to.include(own?.objectSelector?.matchLabels);
+    expect(template.metadata.annotations).to.include({ 'sidecar.mesh.io/inject': 'true' });
+    expect(template.spec.containers[0]?.startupProbe).to.have.deep.property('httpGet', { path: '/healthz/ready', port: 15020 });
+    expect(find(install(), 'Policy', 'mesh-mixs')['spec']).to.deep.include({ peers: [{ mtls: {} }] });
+  });
+
+  it('labels no other pod of the control plane for injection, which would wait for itself', () => {
+    for (const { kind, metadata, ...object } of install()) {
+      if (kind === 'Deployment' && metadata.name !== 'mesh-mixs')
+        expect(JSON.stringify(object), metadata.name).not.to.include('mesh-injection');
+    }
+    expect(find(install(), 'Namespace', 'mesh-system').metadata.labels).to.include({ 'mesh-injection': 'disabled' });
+  });
+
+  it('may read rules and pods, and change nothing', () => {
+    const role = find(install(), 'ClusterRole', 'mesh-mixs-service-account-mesh-system');
+    const rules = role['rules'] as readonly { apiGroups: string[]; resources: string[]; verbs: string[] }[];
+    expect(new Set(rules.flatMap(({ verbs }) => verbs))).to.deep.equal(new Set(['list', 'watch']));
+    expect(rules.filter(({ apiGroups }) => apiGroups[0] === '')).to.deep.equal([
+      { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+    ]);
+    const known = new Set(ruleKinds('mesh.io').map(({ resource }) => resource.plural));
+    const ofRules = rules.filter(({ apiGroups }) => apiGroups[0] !== '');
+    expect(new Set(ofRules.flatMap(({ resources }) => resources))).to.deep.equal(known);
+  });
+
+  it('has rules that it takes as they are, or none', () => {
+    const rules = install().filter(({ apiVersion }) => apiVersion.startsWith('config.mesh.io/'));
+    const { problems, rules: compiled } = compileConfiguration(rules);
+    expect(problems).to.deep.equal([]);
+    expect([...compiled.keys()]).to.have.length(5);
+    expect(names(install({ defaultRules: false }))).not.to.match(/request-metrics|access-log/);
   });
 });
 

@@ -67,6 +67,19 @@ describe('the CA bundle of the webhook configuration', () => {
     ]);
   });
 
+  it('is written into entries below its name with it', async () => {
+    const [entry, below] = ['sidecar-injector.mesh.io', 'control-plane.sidecar-injector.mesh.io'];
+    await store.create(configuration(...[entry, below, `x${entry}`].map((name) => ({ name, clientConfig: {} }))));
+    keep();
+    const webhooks = await until((found) => bundleOf(found) === base64('roots'));
+    const caBundle = base64('roots');
+    expect(webhooks).to.deep.equal([
+      { name: entry, clientConfig: { caBundle } },
+      { name: below, clientConfig: { caBundle } },
+      { name: `x${entry}`, clientConfig: {} },
+    ]);
+  });
+
   it('is written as soon as the configuration exists, and again when somebody changes it', async () => {
     keep();
     await store.create(configuration({ name: 'sidecar-injector.mesh.io', clientConfig: {} }));

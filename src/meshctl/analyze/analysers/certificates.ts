@@ -58,10 +58,14 @@ function held(object: KubeObject, entry: string, use: CertificateUse, pem: strin
 }
 
 /** The CA bundles of our webhooks; an empty one is another matter. */
-function bundlesOf(object: KubeObject, { webhookName, validationWebhookName }: Names): readonly HeldCertificates[] {
+function bundlesOf(
+  object: KubeObject,
+  { webhookName, ownWebhookName, validationWebhookName }: Names,
+): readonly HeldCertificates[] {
   const webhooks = Array.isArray(object.webhooks) ? (object.webhooks as readonly unknown[]) : [];
   return webhooks.flatMap((webhook, index): readonly HeldCertificates[] => {
-    const isOurs = isMapping(webhook) && [webhookName, validationWebhookName].some((name) => name === webhook.name);
+    const isOurs =
+      isMapping(webhook) && [webhookName, ownWebhookName, validationWebhookName].some((name) => name === webhook.name);
     const config = isOurs ? webhook.clientConfig : undefined;
     const bundle = isMapping(config) ? config.caBundle : undefined;
     if (typeof bundle !== 'string' || bundle === '') return [];

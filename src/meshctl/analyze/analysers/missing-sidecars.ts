@@ -5,7 +5,7 @@ import { MeshError, type Parsed } from '../../../lib/errors.ts';
 import type { KubeObject } from '../../../model/object.ts';
 import { isMapping } from '../../../model/parse/object.ts';
 import { type Finding, subjectOf } from '../finding.ts';
-import { builtInConfig, type MeshState, namespaceLabels } from '../mesh-state.ts';
+import { builtInConfig, injectionLabels, type MeshState } from '../mesh-state.ts';
 
 /** MESH701, MESH704: pods that should have a sidecar and have none, and those that cannot have one. */
 export function missingSidecars(state: MeshState): readonly Finding[] {
@@ -22,16 +22,21 @@ function isAlive({ metadata, status }: KubeObject): boolean {
   return metadata.deletionTimestamp === undefined && phase !== 'Succeeded' && phase !== 'Failed';
 }
 
-function findingOf(object: KubeObject, config: InjectionConfig, { objects, names }: MeshState): readonly Finding[] {
+function findingOf(
+  object: KubeObject,
+  config: InjectionConfig,
+  { objects, names, rootNamespace }: MeshState,
+): readonly Finding[] {
   const { namespace = 'default' } = object.metadata;
-  const labels = namespaceLabels(object, objects.namespace);
+  const labels = injectionLabels(object, objects.namespace, rootNamespace);
   const chosen: PodNamespace = { name: namespace, chosen: { by: 'labels', labels } };
   try {
     const pod = requirePod(object, `Pod ${namespace}/${object.metadata.name}`);
     if (annotationsOf(pod)[names.statusAnnotation] !== undefined) return [];
     const { inject, reason } = shouldInject(pod, chosen, config, names);
     const subject = subjectOf(object);
-    if (inject) return [{ code: 'MESH701', subject, message: `has no sidecar, though its namespace is labelled and ${reason}` }];
+    const labelled = namespace === rootNamespace ? 'it is' : 'its namespace is';
+    if (inject) return [{ code: 'MESH701', subject, message: `has no sidecar, though ${labelled} labelled and ${reason}` }];
     const inHostNetwork =
       pod.spec.hostNetwork === true &&
       shouldInject({ ...pod, spec: { ...pod.spec, hostNetwork: false } }, chosen, config, names).inject;

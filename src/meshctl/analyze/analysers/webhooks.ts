@@ -4,7 +4,8 @@ import { type Fields, isMapping } from '../../../model/parse/object.ts';
 import type { MeshState } from '../mesh-state.ts';
 
 export interface MeshWebhook {
-  readonly role: 'injection' | 'validation';
+  /** `own-injection` is of the control plane's own pods. */
+  readonly role: 'injection' | 'own-injection' | 'validation';
   readonly object: KubeObject;
   readonly fields: Fields;
   /** JSON path of the webhook in the object. */
@@ -18,18 +19,22 @@ export function meshWebhooks({ objects, names }: MeshState): readonly MeshWebhoo
   const { mutatingWebhookConfiguration: mutating, validatingWebhookConfiguration: validating } = objects;
   return [
     ...mutating.flatMap((object) => webhooksOf(object, 'injection', names.webhookName)),
+    ...mutating.flatMap((object) => webhooksOf(object, 'own-injection', names.ownWebhookName)),
     ...validating.flatMap((object) => webhooksOf(object, 'validation', names.validationWebhookName)),
   ];
 }
 
 /** What happens while a webhook cannot be called. */
 export function consequenceOf({ role, fields }: MeshWebhook): string {
-  if (role === 'injection') {
-    return fields.failurePolicy === 'Ignore'
-      ? 'new pods start without a sidecar'
-      : 'no pod of a labelled namespace can be created';
+  const isIgnored = fields.failurePolicy === 'Ignore';
+  switch (role) {
+    case 'injection':
+      return isIgnored ? 'new pods start without a sidecar' : 'no pod of a labelled namespace can be created';
+    case 'own-injection':
+      return isIgnored ? 'new pods of mixs start without a sidecar' : 'no pod of mixs can be created';
+    case 'validation':
+      return isIgnored ? 'policies are stored unchecked' : 'no policy can be created or changed';
   }
-  return fields.failurePolicy === 'Ignore' ? 'policies are stored unchecked' : 'no policy can be created or changed';
 }
 
 export function clientConfigOf({ clientConfig }: Fields): Fields {
