@@ -36,10 +36,6 @@ export interface MixerOptions {
 
 const MAX_QUOTAS = 100;
 const MAX_BAGS = 10_000;
-const REFERENCE_CONDITION = {
-  true: ReferencedAttributes_Condition.EXACT,
-  false: ReferencedAttributes_Condition.ABSENCE,
-} as const;
 
 export function mixerMethods(options: MixerOptions): readonly Method[] {
   const { pool } = options;
@@ -57,40 +53,48 @@ export function mixerMethods(options: MixerOptions): readonly Method[] {
 }
 
 async function check(request: CheckRequest, { signal }: CallContext, options: MixerOptions): Promise<CheckResponse> {
-  if (Object.keys(request.quotas).length > MAX_QUOTAS) {
-    throw new MeshError('invalid', `quotas: a request asks for at most ${MAX_QUOTAS}`);
-  }
-  for (const [name, { amount }] of Object.entries(request.quotas)) {
+  const { globalWordCount } = request;
+  const asked = Object.entries(request.quotas);
+  refuseQuotas(asked);
+  const { dispatcher, vocabulary } = options.inForce();
+  const values = new Map<string, Value>();
+  decodeAttributes(request.attributes, { vocabulary, globalWordCount, unknown: options.unknownAttribute }, values);
+  // An await costs, and mostly there is nothing to wait for.
+  const prepared = dispatcher.prepare(bagFrom(values), signal);
+  const bag = new TrackedBag(prepared instanceof Promise ? await prepared : prepared);
+  const found = dispatcher.check(bag, signal);
+  const outcome = found instanceof Promise ? await found : found;
+  const { code, message } = outcome.status;
+  const precondition = {
+    status: { code, message, details: [] },
+    validDuration: durationOf(outcome.validMs),
+    validUseCount: outcome.validUses,
+    referencedAttributes: referenced(bag.references(), globalWordCount),
+    routeDirective: directiveOf(outcome),
+  };
+  const isAllocated = code === 0 && asked.length > 0;
+  return { precondition, quotas: isAllocated ? await allocate(asked, request, bag, dispatcher, signal) : {} };
+}
+
+type AskedQuota = readonly [name: string, params: CheckRequest['quotas'][string]];
+
+function refuseQuotas(asked: readonly AskedQuota[]): void {
+  if (asked.length > MAX_QUOTAS) throw new MeshError('invalid', `quotas: a request asks for at most ${MAX_QUOTAS}`);
+  for (const [name, { amount }] of asked) {
     // What is taken back would be there for the caller once more.
     if (amount < 0) throw new MeshError('invalid', `quotas[${JSON.stringify(name)}].amount: ${amount} is below 0`);
   }
-  const { dispatcher, vocabulary } = options.inForce();
-  const values = new Map<string, Value>();
-  const { globalWordCount } = request;
-  decodeAttributes(request.attributes, { vocabulary, globalWordCount, unknown: options.unknownAttribute }, values);
-  const bag = new TrackedBag(await dispatcher.prepare(bagFrom(values), signal));
-  const outcome = await dispatcher.check(bag, signal);
-  const isGranted = outcome.status.code === 0;
-  return {
-    precondition: {
-      status: { ...outcome.status, details: [] },
-      validDuration: durationOf(outcome.validMs),
-      validUseCount: outcome.validUses,
-      referencedAttributes: referenced(bag.references(), globalWordCount),
-      routeDirective: directiveOf(outcome),
-    },
-    quotas: isGranted ? await allocate(request, bag, dispatcher, signal) : {},
-  };
 }
 
 /** Quotas are taken only for requests that are granted. */
 async function allocate(
-  { quotas, deduplicationId, globalWordCount }: CheckRequest,
+  asked: readonly AskedQuota[],
+  { deduplicationId, globalWordCount }: CheckRequest,
   bag: AttributeBag,
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<CheckResponse['quotas']> {
-  const results = Object.entries(quotas).map(async ([name, { amount, bestEffort }]) => {
+  const results = asked.map(async ([name, { amount, bestEffort }]) => {
     const tracked = new TrackedBag(bag);
     const { granted, validMs } = await dispatcher.quota(name, tracked, { amount, bestEffort, deduplicationId }, signal);
     const referencedAttributes = referenced(tracked.references(), globalWordCount);
@@ -128,7 +132,7 @@ function referenced(references: readonly Reference[], globalWordCount: number): 
   const dictionary = new DictionaryWriter(globalWordCount);
   const attributeMatches = references.map(({ name, key, present }) => ({
     name: dictionary.indexOf(name),
-    condition: REFERENCE_CONDITION[`${present}`],
+    condition: present ? ReferencedAttributes_Condition.EXACT : ReferencedAttributes_Condition.ABSENCE,
     regex: '',
     mapKey: key === undefined ? 0 : dictionary.indexOf(key),
   }));

@@ -1,9 +1,9 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import ipaddr from 'ipaddr.js';
 import { MeshError } from '../../lib/errors.ts';
 import type { Vocabulary } from '../../rules/attribute/bag.ts';
 import type { StringMap, Value, ValueType } from '../../rules/attribute/value.ts';
 import { Dictionary } from './dictionary.ts';
+import { Wire, WireReader } from './wire-reader.ts';
 
 /** The field of istio.mixer.v1.CompressedAttributes that carries values of a type. */
 const FIELD_OF: Readonly<Record<ValueType, number>> = {
@@ -19,14 +19,20 @@ const FIELD_OF: Readonly<Record<ValueType, number>> = {
   IP_ADDRESS: 8,
   STRING_MAP: 9,
 };
-const WORDS = 1;
+/** Tags: of a word, of a map's key and value where they are numbers, of an entry of a map in a map. */
+const WORD = (1 << 3) | Wire.BYTES;
+const KEY_INDEX = (1 << 3) | Wire.VARINT;
+const VALUE_INDEX = (2 << 3) | Wire.VARINT;
+const MAP_ENTRY = (1 << 3) | Wire.BYTES;
 const FIELD_NAMES = ['', 'words', 'strings', 'int64s', 'doubles', 'bools', 'timestamps', 'durations', 'bytes', 'string_maps'];
 
 const NANOS = 1_000_000_000n;
-/** Seconds of google.protobuf.Timestamp: the years 1 to 9999; of google.protobuf.Duration: 10,000 years either way. */
-const FIRST_SECOND = -62_135_596_800n;
-const LAST_SECOND = 253_402_300_799n;
-const LONGEST_SECONDS = 315_576_000_000n;
+/** Of google.protobuf.Timestamp: the years 1 to 9999. */
+const FIRST_TIME = -62_135_596_800n * NANOS;
+const END_OF_TIMES = 253_402_300_800n * NANOS;
+/** Of google.protobuf.Duration: 10,000 years either way. */
+const LONGEST_SPAN = 315_576_000_000n * NANOS;
+const END_OF_SPANS = 315_576_000_001n * NANOS;
 
 export interface DecodeOptions {
   readonly vocabulary: Vocabulary;
@@ -45,9 +51,9 @@ export interface DecodeOptions {
  */
 export function decodeAttributes(bytes: Uint8Array, options: DecodeOptions, values: Map<string, Value>): void {
   try {
-    const words = readWords(bytes);
+    const words = readWords(new WireReader(bytes));
     const dictionary = new Dictionary(words.length === 0 ? (options.defaultWords ?? []) : words, options.globalWordCount);
-    readEntries(bytes, dictionary, options, values);
+    readEntries(new WireReader(bytes), dictionary, options, values);
   } catch (thrown) {
     if (thrown instanceof MeshError) throw thrown;
     throw new MeshError('invalid', 'attributes: the message is cut off or no CompressedAttributes', thrown);
@@ -55,45 +61,40 @@ export function decodeAttributes(bytes: Uint8Array, options: DecodeOptions, valu
 }
 
 /** Words may stand behind what uses them. */
-function readWords(bytes: Uint8Array): readonly string[] {
+function readWords(reader: WireReader): readonly string[] {
   const words: string[] = [];
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    if (field === WORDS && type === WireType.LengthDelimited) words.push(reader.string());
-    else reader.skip(type, field);
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === WORD) words.push(reader.string());
+    else reader.skip(tag);
   }
   return words;
 }
 
-function readEntries(bytes: Uint8Array, dictionary: Dictionary, options: DecodeOptions, values: Map<string, Value>): void {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    if (field === WORDS || field >= FIELD_NAMES.length || type !== WireType.LengthDelimited) reader.skip(type, field);
+function readEntries(reader: WireReader, dictionary: Dictionary, options: DecodeOptions, values: Map<string, Value>): void {
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    const field = tag >>> 3;
+    if (tag === WORD || field >= FIELD_NAMES.length || (tag & 7) !== Wire.BYTES) reader.skip(tag);
     else readEntry(reader, field, dictionary, options, values);
   }
 }
 
 /** One entry of a protobuf map: key is field 1, value field 2, either may be absent for its default. */
 function readEntry(
-  reader: BinaryReader,
+  reader: WireReader,
   field: number,
   dictionary: Dictionary,
   options: DecodeOptions,
   values: Map<string, Value>,
 ): void {
-  const end = reader.uint32() + reader.pos;
-  if (end > reader.len) throw new RangeError('cut off');
   let index = 0;
   let value: Value | undefined;
-  while (reader.pos < end) {
-    const [part, type] = reader.tag();
-    if (part === 1 && type === WireType.Varint) index = reader.sint32();
-    else if (part === 2) value = readValue(reader, field, type, dictionary);
-    else reader.skip(type, part);
+  const outer = reader.enter();
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === KEY_INDEX) index = reader.sint32();
+    else if (tag >>> 3 === 2) value = readValue(reader, field, tag & 7, dictionary);
+    else reader.skip(tag);
   }
-  if (reader.pos !== end) throw new RangeError('cut off');
+  reader.leave(outer);
   const name = dictionary.word(index);
   const known = options.vocabulary.typeOf(name);
   if (known === undefined) options.unknown?.(name);
@@ -102,27 +103,26 @@ function readEntry(
   } else values.set(name, value ?? defaultOf(known, dictionary));
 }
 
-function readValue(reader: BinaryReader, field: number, type: WireType, dictionary: Dictionary): Value {
-  const expected =
-    field === 2 || field === 3 || field === 5 ? WireType.Varint : field === 4 ? WireType.Bit64 : WireType.LengthDelimited;
+function readValue(reader: WireReader, field: number, type: number, dictionary: Dictionary): Value {
+  const expected = field === 2 || field === 3 || field === 5 ? Wire.VARINT : field === 4 ? Wire.FIXED64 : Wire.BYTES;
   if (type !== expected) throw new RangeError('another wire type');
   switch (field) {
     case 2:
       return dictionary.word(reader.sint32());
     case 3:
-      return BigInt(reader.int64());
+      return reader.int64();
     case 4:
       return reader.double();
     case 5:
       return reader.bool();
     case 6:
-      return within(nanosFrom(reader.bytes()), FIRST_SECOND, LAST_SECOND, 'a timestamp is in the years 1 to 9999');
+      return within(readNanos(reader), FIRST_TIME, END_OF_TIMES, 'a timestamp is in the years 1 to 9999');
     case 7:
-      return within(nanosFrom(reader.bytes()), -LONGEST_SECONDS, LONGEST_SECONDS, 'a duration is of 10000 years at most');
+      return within(readNanos(reader), -LONGEST_SPAN, END_OF_SPANS, 'a duration is of 10000 years at most');
     case 8:
       return addressFrom(reader.bytes());
     default:
-      return stringMapFrom(reader.bytes(), dictionary);
+      return readStringMap(reader, dictionary);
   }
 }
 
@@ -146,20 +146,21 @@ function defaultOf(type: ValueType, dictionary: Dictionary): Value {
 }
 
 /** google.protobuf.Timestamp and Duration alike: seconds are field 1, nanoseconds field 2. */
-function nanosFrom(bytes: Uint8Array): bigint {
-  const reader = new BinaryReader(bytes);
-  let total = 0n;
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    if (field === 1 && type === WireType.Varint) total += BigInt(reader.int64()) * NANOS;
-    else if (field === 2 && type === WireType.Varint) total += BigInt(reader.int32());
-    else reader.skip(type, field);
+function readNanos(reader: WireReader): bigint {
+  let [seconds, nanos] = [0n, 0];
+  const outer = reader.enter();
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === KEY_INDEX) seconds = reader.int64();
+    else if (tag === VALUE_INDEX) nanos = reader.uint32() | 0;
+    else reader.skip(tag);
   }
-  return total;
+  reader.leave(outer);
+  return seconds * NANOS + BigInt(nanos);
 }
 
-function within(nanos: bigint, first: bigint, last: bigint, rule: string): bigint {
-  if (nanos < first * NANOS || nanos >= (last + 1n) * NANOS) throw new MeshError('invalid', `attributes: ${rule}`);
+/** `end` is the first that is too great. */
+function within(nanos: bigint, first: bigint, end: bigint, rule: string): bigint {
+  if (nanos < first || nanos >= end) throw new MeshError('invalid', `attributes: ${rule}`);
   return nanos;
 }
 
@@ -172,24 +173,25 @@ function addressFrom(bytes: Uint8Array): string {
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }
 
-function stringMapFrom(bytes: Uint8Array, dictionary: Dictionary): StringMap {
+function readStringMap(reader: WireReader, dictionary: Dictionary): StringMap {
   const entries = new Map<string, string>();
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    if (field !== 1 || type !== WireType.LengthDelimited) {
-      reader.skip(type, field);
-      continue;
-    }
-    const entry = new BinaryReader(reader.bytes());
-    let [key, value] = [0, 0];
-    while (entry.pos < entry.len) {
-      const [part, kind] = entry.tag();
-      if (part === 1 && kind === WireType.Varint) key = entry.sint32();
-      else if (part === 2 && kind === WireType.Varint) value = entry.sint32();
-      else entry.skip(kind, part);
-    }
-    entries.set(dictionary.word(key), dictionary.word(value));
+  const outer = reader.enter();
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === MAP_ENTRY) readPair(reader, dictionary, entries);
+    else reader.skip(tag);
   }
+  reader.leave(outer);
   return entries;
+}
+
+function readPair(reader: WireReader, dictionary: Dictionary, entries: Map<string, string>): void {
+  let [key, value] = [0, 0];
+  const outer = reader.enter();
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === KEY_INDEX) key = reader.sint32();
+    else if (tag === VALUE_INDEX) value = reader.sint32();
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  entries.set(dictionary.word(key), dictionary.word(value));
 }

@@ -73,7 +73,11 @@ export function destinationNamespace(bag: AttributeBag): string | undefined {
   const namespace = bag.get('destination.namespace') ?? bag.get('destination.service.namespace');
   if (typeof namespace === 'string' && namespace !== '') return namespace;
   const service = bag.get('destination.service');
-  return typeof service === 'string' ? service.split('.')[1] : undefined;
+  if (typeof service !== 'string') return undefined;
+  const begin = service.indexOf('.') + 1;
+  if (begin === 0) return undefined;
+  const end = service.indexOf('.', begin);
+  return end === -1 ? service.slice(begin) : service.slice(begin, end);
 }
 
 class NamespaceIndex {

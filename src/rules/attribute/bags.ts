@@ -3,14 +3,28 @@ import type { StringMap, Value } from './value.ts';
 
 /** A bag over values by name. */
 export function bagFrom(values: ReadonlyMap<string, Value>): AttributeBag {
-  return {
-    get: (name) => values.get(name),
-    entry: (name, key) => {
-      const map = values.get(name);
-      return isStringMap(map) ? map.get(key) : undefined;
-    },
-    names: () => values.keys(),
-  };
+  return new MapBag(values);
+}
+
+class MapBag implements AttributeBag {
+  readonly #values: ReadonlyMap<string, Value>;
+
+  constructor(values: ReadonlyMap<string, Value>) {
+    this.#values = values;
+  }
+
+  get(name: string): Value | undefined {
+    return this.#values.get(name);
+  }
+
+  entry(name: string, key: string): string | undefined {
+    const map = this.#values.get(name);
+    return isStringMap(map) ? map.get(key) : undefined;
+  }
+
+  names(): Iterable<string> {
+    return this.#values.keys();
+  }
 }
 
 /** A bag with more attributes; those of the request itself come first. */
@@ -35,7 +49,7 @@ export interface Reference {
 export class TrackedBag implements AttributeBag {
   readonly #bag: AttributeBag;
   readonly #whole = new Map<string, boolean>();
-  readonly #entries = new Map<string, Map<string, boolean>>();
+  #entries: Map<string, Map<string, boolean>> | undefined;
 
   constructor(bag: AttributeBag) {
     this.#bag = bag;
@@ -49,6 +63,7 @@ export class TrackedBag implements AttributeBag {
 
   entry(name: string, key: string): string | undefined {
     const value = this.#bag.entry(name, key);
+    this.#entries ??= new Map();
     const keys = this.#entries.get(name);
     if (keys === undefined) this.#entries.set(name, new Map([[key, value !== undefined]]));
     else keys.set(key, value !== undefined);
@@ -61,8 +76,14 @@ export class TrackedBag implements AttributeBag {
 
   references(): readonly Reference[] {
     const references: Reference[] = [];
-    for (const [name, present] of this.#whole) references.push({ name, key: undefined, present });
-    for (const [name, keys] of this.#entries) for (const [key, present] of keys) references.push({ name, key, present });
+    this.#whole.forEach((present, name) => {
+      references.push({ name, key: undefined, present });
+    });
+    this.#entries?.forEach((keys, name) => {
+      keys.forEach((present, key) => {
+        references.push({ name, key, present });
+      });
+    });
     return references;
   }
 }
