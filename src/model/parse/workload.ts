@@ -1,10 +1,12 @@
 import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { Names } from '../../lib/names.ts';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject, ObjectMeta } from '../object.ts';
 import type { ContainerPort, Workload } from '../workload.ts';
 import { checkDnsLabel, checkDnsSubdomain } from './dns.ts';
 import { Fields } from './fields.ts';
 import { isMapping } from './object.ts';
+
+type Mapping = Readonly<Record<string, unknown>>;
 
 /** Parses a Kubernetes v1 Pod as far as the mesh needs it. `names` says which annotation marks an injected sidecar. */
 export function parseWorkload(object: KubeObject, names: Names): Parsed<Workload> {
@@ -34,38 +36,40 @@ export function parseWorkload(object: KubeObject, names: Names): Parsed<Workload
 
 /** A Pod with what `parseWorkload` reads of it, as it is there, and nothing else: a small part of the whole. */
 export function workloadPart(object: KubeObject, names: Names): KubeObject {
-  const { name, namespace, labels, annotations, resourceVersion, deletionTimestamp } = object.metadata;
-  const status = annotations?.[names.statusAnnotation];
+  const { apiVersion, kind, metadata, spec, status } = object;
   return {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: {
-      name,
-      ...given({ namespace, labels, resourceVersion, deletionTimestamp }),
-      ...(status === undefined ? {} : { annotations: { [names.statusAnnotation]: status } }),
-    },
-    ...given({
-      spec: mapPart(object['spec'], ({ hostNetwork, serviceAccountName, initContainers, containers }) =>
-        given({ hostNetwork, serviceAccountName, initContainers: portsOf(initContainers), containers: portsOf(containers) }),
-      ),
-      status: mapPart(object['status'], ({ phase, podIP, podIPs, conditions }) => given({ phase, podIP, podIPs, conditions })),
-    }),
+    apiVersion,
+    kind,
+    metadata: metadataPart(metadata, names),
+    // What is no mapping stays, for the parser to complain of.
+    spec: isMapping(spec) ? specPart(spec) : spec,
+    status: isMapping(status) ? statusPart(status) : status,
   };
+}
+
+function metadataPart(metadata: ObjectMeta, { statusAnnotation }: Names): ObjectMeta {
+  const { name, namespace, labels, annotations, resourceVersion, deletionTimestamp } = metadata;
+  const part: { -readonly [field in keyof ObjectMeta]: ObjectMeta[field] } = { name };
+  if (namespace !== undefined) part.namespace = namespace;
+  if (labels !== undefined) part.labels = labels;
+  if (resourceVersion !== undefined) part.resourceVersion = resourceVersion;
+  if (deletionTimestamp !== undefined) part.deletionTimestamp = deletionTimestamp;
+  const sidecar = annotations?.[statusAnnotation];
+  if (sidecar !== undefined) part.annotations = { [statusAnnotation]: sidecar };
+  return part;
+}
+
+function specPart({ hostNetwork, serviceAccountName, initContainers, containers }: Mapping): Mapping {
+  return { hostNetwork, serviceAccountName, initContainers: portsOf(initContainers), containers: portsOf(containers) };
 }
 
 function portsOf(containers: unknown): unknown {
-  return Array.isArray(containers) ? containers.map((each) => mapPart(each, ({ ports }) => given({ ports }))) : containers;
+  if (!Array.isArray(containers)) return containers;
+  return containers.map((container: unknown) => (isMapping(container) ? { ports: container['ports'] } : container));
 }
 
-/** What is no mapping stays, for the parser to complain of. */
-function mapPart(value: unknown, part: (fields: Readonly<Record<string, unknown>>) => unknown): unknown {
-  return isMapping(value) ? part(value) : value;
-}
-
-function given<T extends Readonly<Record<string, unknown>>>(fields: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    readonly [K in keyof T]?: Exclude<T[K], undefined>;
-  };
+function statusPart({ phase, podIP, podIPs, conditions }: Mapping): Mapping {
+  return { phase, podIP, podIPs, conditions };
 }
 
 function podAddresses(status: Fields): readonly string[] {
