@@ -83,6 +83,19 @@ export class WatchRecorder {
   }
 }
 
+/** The names of the objects that there are after some events, sorted. */
+export function namesAfter(events: readonly WatchEvent[]): readonly string[] {
+  const names = new Set<string>();
+  for (const event of events) {
+    if (event.type === 'listed') {
+      names.clear();
+      for (const { metadata } of event.objects) names.add(metadata.name);
+    } else if (event.type === 'deleted') names.delete(event.object.metadata.name);
+    else names.add(event.object.metadata.name);
+  }
+  return [...names].sort();
+}
+
 /** What every store promises; `open` gives an empty one. */
 export function describeObjectStore(name: string, open: () => Promise<StoreHarness>): void {
   describe(`object store: ${name}`, () => {

@@ -107,7 +107,7 @@ export class LabUnderTest {
 
   /** What curl in a pod says of a URL: status, then exit code. */
   async call(client: string, url = 'http://httpbin.foo:8000/ip', ...options: readonly string[]): Promise<string> {
-    const curl = ['curl', '-s', '-o', '/dev/null', '--max-time', '5', '-w', '%{http_code}', ...options, url];
+    const curl = ['curl', '-s', '-o', '/dev/null', '--max-time', '20', '-w', '%{http_code}', ...options, url];
     const { code, stdout } = await this.run('exec', client, '--', ...curl);
     return `${stdout} ${code}`;
   }

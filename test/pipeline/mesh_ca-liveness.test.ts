@@ -48,10 +48,12 @@ describe('the liveness of mesh_ca', () => {
 
   it('is shown by a file that says until when there is a certificate to sign with', async () => {
     const ca = await start();
-    await until(() => existsSync(join(dir, 'alive')) && readFileSync(join(dir, 'alive'), 'utf8') !== '');
-    expect(readFileSync(join(dir, 'alive'), 'utf8')).to.match(
-      /^ok\nexpires \d{4}-\S+Z days 364 certificate O=k8s\.cluster\.local \(serial /,
-    );
+    let alive = '';
+    await until(() => {
+      alive = existsSync(join(dir, 'alive')) ? readFileSync(join(dir, 'alive'), 'utf8') : '';
+      return alive !== '';
+    });
+    expect(alive).to.match(/^ok\nexpires \d{4}-\S+Z days 364 certificate O=k8s\.cluster\.local \(serial /);
     expect(await probe(seconds(5))).to.equal('OK\n');
     expect(ca.log).to.match(/certificate issued.*mesh-citadel-service-account/);
   });

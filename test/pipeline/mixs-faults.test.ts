@@ -314,7 +314,7 @@ describe('mixs when it starts and ends', function () {
       client.report([{ 'request.path': `/${i}.` }]).then(() => taken.push(`/${i}.`), note),
       client.check({}).catch(note),
     ]).flat();
-    await Promise.race(calls);
+    await Promise.race(calls.filter((_, index) => index % 2 === 0));
     expect(await server.stop()).to.equal(0);
     await Promise.all(calls);
     client.close();

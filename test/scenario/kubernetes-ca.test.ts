@@ -20,7 +20,7 @@ const NS = 'ca-apps';
 const ACCOUNT = { namespace: SYSTEM, name: 'mesh-citadel-service-account' };
 
 describe('mesh_ca on a real API server', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let cluster: TestCluster;
   let kubeconfig: string;
   const running = new Set<CaProcess>();
@@ -368,7 +368,7 @@ describe('mesh_ca on a real API server', function () {
       const ca = await start({
         'self-signed-ca-cert-ttl': seconds(40),
         'workload-cert-ttl': seconds(30),
-        'workload-cert-grace-period-ratio': 0.15,
+        'workload-cert-grace-period-ratio': 0.2,
         'workload-cert-min-grace-period': seconds(0),
       });
       const oldRoot = rootSecret()?.text('ca-cert.pem') ?? '';
@@ -388,7 +388,7 @@ describe('mesh_ca on a real API server', function () {
       };
       await eventually(async () => ((await ofSecret('right')()).roots === oldRoot ? true : undefined));
       // Each takes its files over at its own pace, as kubelets and agents do.
-      const workloads = [workload(500, ofSecret('left')), workload(4_000, ofSecret('right')), workload(3_000, ofAgent)];
+      const workloads = [workload(500, ofSecret('left')), workload(2_000, ofSecret('right')), workload(1_500, ofAgent)];
       const seen = new Set<string>();
       const isOver = (): boolean => workloads.every(({ now }) => now !== undefined && !now.roots.includes(oldRoot.trim()));
       while (!isOver()) {

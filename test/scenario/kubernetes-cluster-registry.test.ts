@@ -118,7 +118,7 @@ describe('the registry of a real API server', function () {
 
   async function becomes(service: string, port: number, expected: readonly string[]): Promise<void> {
     const same = async () => JSON.stringify(await hosts(service, port)) === JSON.stringify(expected);
-    await eventually(`${service}: ${expected.join(', ')}`, same, 30_000).catch(async (error: unknown) => {
+    await eventually(`${service}: ${expected.join(', ')}`, same).catch(async (error: unknown) => {
       expect(await hosts(service, port), String(error)).to.deep.equal(expected);
     });
   }

@@ -37,7 +37,7 @@ describe('test cluster', () => {
     this.timeout(120_000);
     cluster.kubectl(['create', 'deployment', 'web', '--image=web', '--replicas=2']);
     try {
-      cluster.kubectl(['wait', '--for=jsonpath={.status.replicas}=2', '--timeout=20s', 'deployment/web']);
+      cluster.kubectl(['wait', '--for=jsonpath={.status.replicas}=2', '--timeout=100s', 'deployment/web']);
       const { items } = JSON.parse(cluster.kubectl(['get', 'pods', '-l', 'app=web', '-o', 'json']));
       expect(items).to.have.length(2);
     } finally {

@@ -36,7 +36,7 @@ describe('the mesh on a real cluster', function () {
   });
 
   after(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     await mesh?.remove();
   });
 
@@ -169,12 +169,15 @@ describe('the mesh on a real cluster', function () {
       const { code, stderr } = await mesh.kubectl('run', 'refused', '-n', 'bar', '--image=sleep');
       expect(code).to.equal(1);
       expect(stderr).to.include('failed calling webhook "sidecar-injector.mesh.io"');
-      expect(await mesh.pods('bar')).to.have.length(3);
+      // Those that were replaced before may still be ending.
+      await mesh.until('no pod was added', async () => (await mesh.pods('bar')).length === 3);
     });
 
     it('admits pods as they are where the webhook says so', async () => {
       await mesh.setFailurePolicy('Ignore');
-      await mesh.ask('run', 'plain', '-n', 'bar', '--image=sleep');
+      // The API server learns of the change a moment later.
+      const run = async () => (await mesh.kubectl('run', 'plain', '-n', 'bar', '--image=sleep')).code === 0;
+      await mesh.until('a pod is admitted', run);
       const plain = (await mesh.pods('bar')).find(({ name }) => name === 'plain');
       expect(plain?.containers).to.deep.equal(['plain']);
       await mesh.ask('delete', 'pod', 'plain', '-n', 'bar');

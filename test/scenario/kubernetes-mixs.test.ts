@@ -2,11 +2,13 @@ import { expect } from 'chai';
 import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleDefinitions } from '../../src/rules/config/crds.ts';
+import { ruleKinds } from '../../src/rules/config/kinds.ts';
 import { ruleObject } from '../fakes/rule-objects.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { MixerClient } from '../harness/mixer-client.ts';
+import { eventually } from '../harness/sidecar.ts';
 
 const documents = (objects: readonly unknown[]): string => objects.map((object) => JSON.stringify(object)).join('\n---\n');
 
@@ -21,9 +23,14 @@ describe('mixs on a real API server', () => {
     cluster.kubectl([
       'wait',
       '--for=condition=Established',
-      '--timeout=60s',
+      '--timeout=100s',
       ...definitions.map(({ metadata }) => `crd/${metadata.name}`),
     ]);
+    // The condition comes a moment before the path is served.
+    for (const { resource } of ruleKinds('mesh.io')) {
+      const path = `/apis/${resource.apiVersion}/${resource.plural}`;
+      await eventually(path, () => cluster.client.request({ method: 'GET', path, what: `list ${resource.plural}` }));
+    }
     cluster.kubectl(['create', 'namespace', 'rules']);
   });
 

@@ -56,12 +56,12 @@ describe('meshctl for operators, on a real API server', function () {
     const commands = { analyze, install, 'proxy-config': proxyConfig, 'proxy-status': proxyStatus, 'tls-check': tlsCheck };
     run = commandRunner(commands, root, { MESH_ORCHCONFIG: cluster.kubeconfig });
     cluster.kubectl(['apply', '-f', '-'], (await run('install', '--crds')).out);
-    cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
+    cluster.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
     cluster.kubectl(['create', 'namespace', 'foo']);
     // Nobody will answer for the webhooks of this installation.
     cluster.kubectl(['apply', '-f', '-'], STRICT);
     cluster.kubectl(['apply', '--server-side', '-f', '-'], (await run('install')).out);
-    cluster.kubectl(['wait', '--for=create', '--timeout=60s', 'serviceaccount/default', '-n', 'foo']);
+    cluster.kubectl(['wait', '--for=create', '--timeout=100s', 'serviceaccount/default', '-n', 'foo']);
     cluster.kubectl(['apply', '-f', '-'], WORKLOADS);
     cluster.kubectl(['label', 'namespace', 'foo', 'mesh-injection=enabled']);
   });

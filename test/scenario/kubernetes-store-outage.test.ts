@@ -4,27 +4,13 @@ import { ApiError } from '../../src/io/kubernetes/api-error.ts';
 import type { KubernetesClient, WatchCall } from '../../src/io/kubernetes/client.ts';
 import { openKubeconfig } from '../../src/io/kubernetes/open-client.ts';
 import { KubernetesStore } from '../../src/sources/store/kubernetes/kubernetes-store.ts';
-import type { WatchEvent } from '../../src/sources/store/object-store.ts';
-import { kinds, WatchRecorder } from '../contract/object-store.ts';
+import { kinds, namesAfter, WatchRecorder } from '../contract/object-store.ts';
 import { ownCluster, type TestCluster } from '../harness/cluster.ts';
 import { DiscoveryProcess } from '../harness/discovery-process.ts';
 import { freePort } from '../harness/free-port.ts';
 import { eventually } from '../harness/sidecar.ts';
 
 const NAMESPACE = 'outage';
-
-/** The names of the objects that there are after some events, sorted. */
-function namesAfter(events: readonly WatchEvent[]): readonly string[] {
-  const names = new Set<string>();
-  for (const event of events) {
-    if (event.type === 'listed') {
-      names.clear();
-      for (const { metadata } of event.objects) names.add(metadata.name);
-    } else if (event.type === 'deleted') names.delete(event.object.metadata.name);
-    else names.add(event.object.metadata.name);
-  }
-  return [...names].sort();
-}
 
 /** A client whose watches can be held back, and which knows how they were refused. */
 class HeldClient implements KubernetesClient {

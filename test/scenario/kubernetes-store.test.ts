@@ -9,7 +9,7 @@ import { MeshError, type Problem } from '../../src/lib/errors.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import { KubernetesStore } from '../../src/sources/store/kubernetes/kubernetes-store.ts';
 import { type OpenedStore, openStore } from '../../src/sources/store/open.ts';
-import { kinds, policy, service, WatchRecorder } from '../contract/object-store.ts';
+import { kinds, namesAfter, policy, service, WatchRecorder } from '../contract/object-store.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { installOpenKinds } from '../harness/cluster-kinds.ts';
 
@@ -261,11 +261,13 @@ describe('objects on a real API server', () => {
     const store = open();
     const all = Array.from({ length: 1_203 }, (_, index) => `c${String(index).padStart(4, '0')}`);
     const item = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'store' } });
-    await Promise.all(all.map((name) => store.create(item(name) as KubeObject)));
+    // Not all at once: a server that is busy turns requests away.
+    for (let at = 0; at < all.length; at += 100)
+      await Promise.all(all.slice(at, at + 100).map((name) => store.create(item(name) as KubeObject)));
     const found = names(await store.list(kinds.configMap, 'store')).filter((name) => name.startsWith('c'));
     expect(found).to.deep.equal(all);
     const watch = new WatchRecorder(store, kinds.configMap, 'store');
-    await watch.until((events) => events.length === 1);
+    await watch.until((events) => events.length > 0);
     await watch.stop();
     expect(watch.told()[0]?.split(' ')).to.include.members(all.map((name) => `store/${name}`));
   });
@@ -274,31 +276,32 @@ describe('objects on a real API server', () => {
     this.timeout(120_000);
     const store = open();
     const watch = new WatchRecorder(store, kinds.service, 'store');
-    await watch.until((events) => events.length === 1);
+    // A server that has just started may have everything listed twice.
+    const knows = (...known: readonly string[]) => watch.until((events) => namesAfter(events).join() === known.join());
+    await watch.until((events) => events.length > 0);
     await store.create(service('before', 'store'));
-    await watch.until((events) => events.length === 2);
+    await knows('before');
     cluster.killApiServer();
     while (!reported.some((problems) => problems.length > 0)) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(reported[0]?.[0]?.message).to.match(/^cannot (list|watch) services in namespace store: the API server at/);
     await cluster.startApiServer();
     cluster.kubectl(['create', 'service', 'clusterip', 'meanwhile', '--tcp=80:80', '-n', 'store']);
-    await watch.until((events) => watch.told().join().includes('store/meanwhile') && events.length >= 3);
+    await knows('before', 'meanwhile');
+    while (store.problems().length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await watch.stop();
-    expect(watch.told().slice(0, 2)).to.deep.equal(['listed', 'added store/before']);
-    expect(watch.told().slice(2).join()).to.be.oneOf(['added store/meanwhile', 'listed store/before store/meanwhile']);
-    expect(store.problems()).to.deep.equal([]);
+    expect(watch.told().join()).to.not.include('deleted');
   });
 
   it('of a namespace are followed with rights in that namespace alone', async () => {
     const reader = open(await configFor({ token: tokenOf('reader') }));
     const watch = new WatchRecorder(reader, kinds.service, 'store');
-    await watch.until((events) => events.length === 1);
+    await watch.until((events) => events.length > 0);
     const admin = open();
     await admin.create(service('a', 'elsewhere'));
     await admin.create(service('b', 'store'));
-    await watch.until((events) => events.length === 2);
+    await watch.until((events) => namesAfter(events).join() === 'b');
     await watch.stop();
-    expect(watch.told()).to.deep.equal(['listed', 'added store/b']);
+    expect(watch.told().join()).to.not.include('elsewhere');
   });
 
   it('that may not be followed are reported, until they may', async function () {
@@ -309,9 +312,9 @@ describe('objects on a real API server', () => {
     expect(reported[0]?.[0]).to.have.property('path', 'services');
     expect(reported[0]?.[0]?.message).to.include('User "system:serviceaccount:store:nobody" cannot list resource "services"');
     cluster.kubectl(['create', 'rolebinding', 'nobody', '-n', 'store', '--role=reader', '--serviceaccount=store:nobody']);
-    await watch.until((events) => events.length === 1);
+    await watch.until((events) => events.length > 0);
     while (reported.at(-1)?.length !== 0) await new Promise((resolve) => setTimeout(resolve, 10));
     await watch.stop();
-    expect(watch.told()).to.deep.equal(['listed']);
+    expect(new Set(watch.told())).to.deep.equal(new Set(['listed']));
   });
 });

@@ -1,5 +1,5 @@
 /** What goes wrong around a lab: keys that do not come, ports that are taken, files that are broken, a second lab. */
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LabUnderTest, MANIFESTS, type Result, STRICT } from '../harness/lab-under-test.ts';
@@ -31,7 +31,7 @@ spec:
 `;
 
 describe('around a lab', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let lab: LabUnderTest;
 
   before(async () => {
@@ -86,14 +86,19 @@ describe('around a lab', function () {
 
   it('a policy file that breaks keeps its last good content in force, and the log says file and line', async () => {
     const file = join(lab.dir, 'store', 'by-hand.yaml');
-    await writeFile(file, STRICT);
+    /** Whole: a file that is still empty is a good one, without a policy. */
+    const put = async (text: string): Promise<void> => {
+      await writeFile(`${file}.new`, text);
+      await rename(`${file}.new`, file);
+    };
+    await put(STRICT);
     await lab.eventually('000 56', 'sleep.legacy');
-    await writeFile(file, STRICT.replace('peers', 'peer'));
+    await put(STRICT.replace('peers', 'peer'));
     const logged = async (): Promise<string> => (await lab.run('logs', 'pilot-discovery')).stdout;
     while (!(await logged()).includes(`${file}:5`));
     expect(await logged()).to.contain('did you mean \\"peers\\"?');
     expect(await lab.call('sleep.legacy')).to.equal('000 56');
-    await writeFile(file, '# nothing\n');
+    await put('# nothing\n');
     await lab.eventually('200 0', 'sleep.legacy');
   });
 

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { LabUnderTest, MANIFESTS, STRICT } from '../harness/lab-under-test.ts';
 
 describe('mesh lab', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let lab: LabUnderTest;
 
   /** Ends a process inside the lab without a chance to clean up. */
@@ -103,7 +103,7 @@ spec:
 `;
     const apply = async (level: string) => {
       const file = await lab.file('level.yaml', deployment('at-fault', level) + deployment('right', 'info'));
-      return lab.run('apply', '-f', file, '--timeout', '1m');
+      return lab.run('apply', '-f', file, '--timeout', '5m');
     };
     const refused = await apply('loud');
     expect(refused.code).to.equal(1);

@@ -54,7 +54,8 @@ for (const cached of [false, true]) {
         });
         return synced ? proxy : undefined;
       });
-      expect(status).to.include({ proxy: `sidecar~${OWN}~httpbin-1.foo~foo.svc.cluster.local`, sequence: 1 });
+      expect(status).to.include({ proxy: `sidecar~${OWN}~httpbin-1.foo~foo.svc.cluster.local` });
+      expect(status).to.have.property('sequence').that.is.greaterThan(0);
       const stats = await polling.admin('/stats?filter=update_rejected');
       expect(stats.split('\n').filter((line) => line !== '' && !line.endsWith(': 0'))).to.deep.equal([]);
     });

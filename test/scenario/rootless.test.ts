@@ -5,7 +5,7 @@ import { LabUnderTest, MANIFESTS, STRICT } from '../harness/lab-under-test.ts';
 import { allowsUserNamespaces, type Unprivileged, unprivileged } from '../harness/unprivileged.ts';
 
 describe('mesh lab without root', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let user: Unprivileged;
   let lab: LabUnderTest;
 

@@ -116,5 +116,5 @@ export function framed(payload: Buffer | string, flags = 0): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-export const FAST_KEEPALIVE = { interval: milliseconds(20), timeout: milliseconds(60) };
+export const FAST_KEEPALIVE = { interval: milliseconds(100), timeout: milliseconds(500) };
 export const SLOW_KEEPALIVE = { interval: seconds(60), timeout: seconds(60) };

@@ -6,10 +6,11 @@ import { connect, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect } from 'chai';
 import { handOver, listenMultiplexed, type MultiplexedServer } from '../../../../src/io/net/multiplex.ts';
-import { milliseconds } from '../../../../src/lib/duration.ts';
+import { milliseconds, seconds } from '../../../../src/lib/duration.ts';
 import { TestRoot } from '../../../harness/test-authority.ts';
 
 const LOOPBACK = '127.0.0.1';
+const PATIENCE = seconds(60);
 
 describe('one port for HTTP/1 and HTTP/2', () => {
   const http1 = createServer((_request, response) => response.end('one'));
@@ -21,7 +22,7 @@ describe('one port for HTTP/1 and HTTP/2', () => {
       http1: (socket: Socket) => void http1.emit('connection', socket),
       http2: (socket: Socket) => void h2.emit('connection', socket),
     };
-    server = await listenMultiplexed({ host: LOOPBACK, port: 0 }, protocols, milliseconds(200));
+    server = await listenMultiplexed({ host: LOOPBACK, port: 0 }, protocols, PATIENCE);
   });
 
   after(async () => {
@@ -60,10 +61,10 @@ describe('one port for HTTP/1 and HTTP/2', () => {
     const { keyPem, chainPem } = await root.identity({ type: 'ip', value: LOOPBACK });
     const withinTls = { http1: (socket: Socket) => void http1.emit('connection', socket) };
     const tls = createTlsServer({ key: keyPem, cert: chainPem, ALPNProtocols: ['http/1.1'] }, (socket) =>
-      handOver(socket, withinTls, milliseconds(200)),
+      handOver(socket, withinTls, PATIENCE),
     );
     const protocols = { tls: (socket: Socket) => void tls.emit('connection', socket) };
-    const secured = await listenMultiplexed({ host: LOOPBACK, port: 0 }, protocols, milliseconds(200));
+    const secured = await listenMultiplexed({ host: LOOPBACK, port: 0 }, protocols, PATIENCE);
     const asked = httpsGet({ host: LOOPBACK, port: secured.port, ca: root.pem, agent: false });
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
     expect(Buffer.concat(await response.toArray()).toString()).to.equal('one');
@@ -76,12 +77,14 @@ describe('one port for HTTP/1 and HTTP/2', () => {
   });
 
   it('closes a connection that says nothing', async () => {
-    const socket = connect(server.port, LOOPBACK);
+    const hasty = await listenMultiplexed({ host: LOOPBACK, port: 0 }, { http1() {}, http2() {} }, milliseconds(50));
+    const socket = connect(hasty.port, LOOPBACK);
     await once(socket, 'close');
+    await hasty.close();
   });
 
   it('names the address that is in use', async () => {
-    const again = listenMultiplexed({ host: LOOPBACK, port: server.port }, { http1() {}, http2() {} }, milliseconds(200));
+    const again = listenMultiplexed({ host: LOOPBACK, port: server.port }, { http1() {}, http2() {} }, PATIENCE);
     const error = await again.then(
       () => undefined,
       (reason: Error) => reason,

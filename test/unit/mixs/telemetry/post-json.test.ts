@@ -80,7 +80,7 @@ describe('telemetry over HTTP', () => {
         signal: environment.signal,
       });
     }
-    await handler.close(AbortSignal.timeout(1_000));
+    await handler.close(AbortSignal.timeout(60_000));
     const sent = bodies.flatMap((body) => JSON.parse(body) as readonly { readonly traceId: string }[]);
     expect(sent.map(({ traceId }) => traceId.slice(-8))).to.deep.equal(['00000000', '00000000', '7fffffff', '7fffffff']);
   });
