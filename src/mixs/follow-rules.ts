@@ -1,6 +1,7 @@
 /** The configuration in force: follows the store's objects, compiles them, and opens the handlers they name. */
 import type { Logger } from '../io/log/logger.ts';
 import { milliseconds, seconds } from '../lib/duration.ts';
+import { MeshError } from '../lib/errors.ts';
 import { describeObject, type KubeObject, type ResourceKind } from '../model/object.ts';
 import { compileConfiguration } from '../rules/config/compile.ts';
 import type { Configuration, ConfiguredHandler, ObjectProblem } from '../rules/config/configuration.ts';
@@ -65,12 +66,20 @@ export async function followRules(options: FollowRulesOptions): Promise<Followed
     const inForce = { configuration, dispatcher: createDispatcher(configuration, open, options.dispatch) };
     const { rules, instances } = configuration;
     logger.info('the configuration is in force', { rules: rules.size, handlers: open.size, instances: instances.size });
-    options.onChange(configuration);
     current = inForce;
+    options.onChange(configuration);
     return inForce;
   };
+  /** Whatever goes wrong with a change must not end a server that works. */
+  const tryCompile = (): void => {
+    try {
+      compile();
+    } catch (thrown) {
+      logger.error('a change of the configuration failed: what was in force stays', { reason: MeshError.from(thrown).message });
+    }
+  };
   const debouncer = createDebouncer({ quiet: QUIET, max: LONGEST, timers }, () => {
-    if (current !== undefined) compile();
+    if (current !== undefined) tryCompile();
   });
   signal.addEventListener('abort', () => debouncer.close(), { once: true });
   const parse = (object: KubeObject) => ({ ok: true, value: object }) as const;

@@ -103,7 +103,11 @@ function checkStrings(value: unknown, path: string): readonly Problem[] {
   if (!isMapping(value)) return [{ path, message: 'must be a mapping of texts' }];
   return Object.entries(value)
     .filter(([, text]) => typeof text !== 'string')
-    .map(([key, text]) => ({ path: joinPath(path, key), message: `must be a text: write "${String(text)}" with its quotes` }));
+    .map(([key, text]) => ({ path: joinPath(path, key), message: mustBeText(text) }));
+}
+
+function mustBeText(value: unknown): string {
+  return typeof value === 'object' ? 'must be a text' : `must be a text: write "${String(value)}" with its quotes`;
 }
 
 /** The objects that a document holds: the items of a List, or the document itself. A null (empty) document holds none. */

@@ -210,11 +210,12 @@ interface ChosenAdapter {
 }
 
 function adapterOf(object: KubeObject): ChosenAdapter | { readonly problems: readonly Problem[] } | undefined {
-  const named = ADAPTERS.get(object.kind);
-  if (named !== undefined) return { adapter: named, spec: object['spec'] ?? {}, path: 'spec' };
+  const ofKind = ADAPTERS.get(object.kind);
+  if (ofKind !== undefined) return { adapter: ofKind, spec: object['spec'] ?? {}, path: 'spec' };
   if (object.kind !== 'handler') return undefined;
   const spec = recordOf(object['spec']);
-  const adapter = ADAPTERS.get(String(spec['compiledAdapter']));
+  const named = spec['compiledAdapter'];
+  const adapter = typeof named === 'string' ? ADAPTERS.get(named) : undefined;
   if (adapter !== undefined) return { adapter, spec: spec['params'] ?? {}, path: 'spec.params' };
   return { problems: [{ path: 'spec.compiledAdapter', message: `must be one of ${[...ADAPTERS.keys()].join(', ')}` }] };
 }

@@ -108,7 +108,8 @@ function compileBindings(given: unknown, compile: CompileExpression): Parsed<Bin
     try {
       // An attribute's own name is an expression of its type.
       const { type } = compile(attribute, 'any');
-      return [[attribute, compileOutput(String(text), type)]];
+      if (typeof text !== 'string') throw new MeshError('invalid', 'must be the text of an expression');
+      return [[attribute, compileOutput(text, type)]];
     } catch (thrown) {
       if (!(thrown instanceof MeshError)) throw thrown;
       problems.push({ path: `attributeBindings.${attribute}`, message: thrown.message });

@@ -109,5 +109,8 @@ describe('a template', () => {
       'attributeBindings.source.name: column 1: the value must be STRING, not STRING_MAP ($out.source_labels)',
       'attributeBindings.no.such: column 1: there is no attribute no.such',
     ]);
+    expect(problems('kubernetes', { attributeBindings: { 'source.name': { toString: 1 } } })).to.deep.equal([
+      'attributeBindings.source.name: must be the text of an expression',
+    ]);
   });
 });
