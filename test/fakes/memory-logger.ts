@@ -9,21 +9,33 @@ export interface LogEntry {
 /** Keeps what is logged. */
 export class MemoryLogger implements Logger {
   readonly entries: LogEntry[] = [];
+  readonly #waiting = new Set<() => void>();
 
   debug(message: string, fields: LogFields = {}): void {
-    this.entries.push({ level: 'debug', message, fields });
+    this.#keep({ level: 'debug', message, fields });
   }
 
   info(message: string, fields: LogFields = {}): void {
-    this.entries.push({ level: 'info', message, fields });
+    this.#keep({ level: 'info', message, fields });
   }
 
   warn(message: string, fields: LogFields = {}): void {
-    this.entries.push({ level: 'warn', message, fields });
+    this.#keep({ level: 'warn', message, fields });
   }
 
   error(message: string, fields: LogFields = {}): void {
-    this.entries.push({ level: 'error', message, fields });
+    this.#keep({ level: 'error', message, fields });
+  }
+
+  /** Resolves when this many entries are there. */
+  async until(count: number): Promise<void> {
+    while (this.entries.length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+  }
+
+  #keep(entry: LogEntry): void {
+    this.entries.push(entry);
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
   }
 
   /** Everything as one text, as it could be written somewhere. */

@@ -1,5 +1,6 @@
 import { MeshError } from '../../lib/errors.ts';
 import type { DenierParams } from '../../rules/adapter/denier.ts';
+import type { FluentdParams } from '../../rules/adapter/fluentd.ts';
 import type { KubernetesenvParams } from '../../rules/adapter/kubernetesenv.ts';
 import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
@@ -14,6 +15,7 @@ import type { ZipkinParams } from '../../rules/adapter/zipkin.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
 import type { AdapterEnvironment, Handler } from './adapter.ts';
 import { openDenier } from './denier.ts';
+import { openFluentd } from './fluentd.ts';
 import { openKubernetesenv } from './kubernetesenv.ts';
 import { openListChecker } from './listchecker.ts';
 import { openMemquota } from './memquota.ts';
@@ -38,6 +40,7 @@ function opener<Params>(open: (params: Params, environment: AdapterEnvironment) 
 /** What opens the handlers of each adapter of rules/adapter. */
 export const OPENERS: Readonly<Record<string, Opener>> = {
   denier: opener<DenierParams>(openDenier),
+  fluentd: opener<FluentdParams>(openFluentd),
   kubernetesenv: opener<KubernetesenvParams>(openKubernetesenv),
   listchecker: opener<ListCheckerParams>(openListChecker),
   memquota: opener<MemquotaParams>(openMemquota),

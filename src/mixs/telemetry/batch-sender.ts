@@ -5,13 +5,14 @@ import { MeshError } from '../../lib/errors.ts';
 import type { LossReason } from '../adapter/adapter.ts';
 
 /** One record in the words of its back end. */
-export interface Encoded {
+export interface Encoded<Text extends string | Uint8Array = string> {
   /** Records of one group stand together in a message. */
   readonly group: string;
-  readonly text: string;
+  /** Bytes, for a back end whose words are. */
+  readonly text: Text;
 }
 
-export interface BatchSenderOptions {
+export interface BatchSenderOptions<Text extends string | Uint8Array = string> {
   /** Whose records these are, and where they go; for the log. */
   readonly name: string;
   readonly target: string;
@@ -19,11 +20,13 @@ export interface BatchSenderOptions {
    * Sends records; gives how many of them the back end refused. A MeshError `unavailable`, `deadline_exceeded` or `resource_exhausted` is
    * tried again, any other loses these records.
    */
-  readonly send: (records: readonly Encoded[], signal: AbortSignal) => Promise<number>;
+  readonly send: (records: readonly Encoded<Text>[], signal: AbortSignal) => Promise<number>;
   /** A record waits this long for others. */
   readonly flushInterval: Duration;
   /** Records that wait, at most. */
   readonly maxRecords: number;
+  /** Of the records of one message; MAX_BATCH_BYTES, unless this says otherwise. */
+  readonly maxBatchBytes?: number;
   readonly onLost: (records: number, reason: LossReason) => void;
   readonly logger: Logger;
   /** Of [0, 1). */
@@ -32,7 +35,7 @@ export interface BatchSenderOptions {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of records that wait, at most. */
+/** Bytes of records that wait, at most; room for two messages, where those are larger than half of it. */
 export const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Of one message. */
 const MAX_BATCH_RECORDS = 500;
@@ -45,19 +48,27 @@ const WORTH_RETRYING: readonly string[] = ['unavailable', 'deadline_exceeded', '
  * Sends records in batches, one message at a time. What waits is bounded: while the back end is down, those that come when all places are
  * taken are lost and counted. An outage is logged once when it begins and once when it ends.
  */
-export class BatchSender {
-  readonly #options: BatchSenderOptions;
+export class BatchSender<Text extends string | Uint8Array = string> {
+  readonly #options: BatchSenderOptions<Text>;
+  readonly #maxBatchBytes: number;
+  readonly #maxWaitingBytes: number;
+  /** So many do not wait for more; the others' places are for those that come meanwhile. */
+  readonly #enoughRecords: number;
   readonly #stop: AbortController = new AbortController();
-  #waiting: { readonly record: Encoded; readonly bytes: number }[] = [];
+  /** Aborted when the last records are to be sent. */
+  readonly #last: AbortController = new AbortController();
+  #waiting: { readonly record: Encoded<Text>; readonly bytes: number }[] = [];
   #waitingBytes = 0;
   #running: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  #closing = false;
   #failures = 0;
   #lostSinceSuccess = 0;
 
-  constructor(options: BatchSenderOptions) {
+  constructor(options: BatchSenderOptions<Text>) {
     this.#options = options;
+    this.#maxBatchBytes = options.maxBatchBytes ?? MAX_BATCH_BYTES;
+    this.#maxWaitingBytes = Math.max(MAX_WAITING_BYTES, 2 * this.#maxBatchBytes);
+    this.#enoughRecords = Math.min(MAX_BATCH_RECORDS, Math.ceil(options.maxRecords / 2));
     options.signal.addEventListener('abort', () => this.#stop.abort(), { once: true });
   }
 
@@ -65,23 +76,31 @@ export class BatchSender {
     return this.#waiting.length;
   }
 
+  get #closing(): boolean {
+    return this.#last.signal.aborted;
+  }
+
+  get #isEnough(): boolean {
+    return this.#waiting.length >= this.#enoughRecords || this.#waitingBytes >= this.#maxBatchBytes;
+  }
+
   /** Takes a record, or loses it where there is no place. */
-  add(record: Encoded): void {
+  add(record: Encoded<Text>): void {
     const bytes = Buffer.byteLength(record.text);
-    const isFull = this.#waiting.length >= this.#options.maxRecords || this.#waitingBytes + bytes > MAX_WAITING_BYTES;
-    if (this.#closing || isFull || bytes > MAX_BATCH_BYTES) {
+    const isFull = this.#waiting.length >= this.#options.maxRecords || this.#waitingBytes + bytes > this.#maxWaitingBytes;
+    if (this.#closing || isFull || bytes > this.#maxBatchBytes) {
       this.#lose(1, this.#closing ? 'shutdown' : 'queue full');
       return;
     }
     this.#waiting.push({ record, bytes });
     this.#waitingBytes += bytes;
-    if (this.#waiting.length >= MAX_BATCH_RECORDS || this.#waitingBytes >= MAX_BATCH_BYTES) this.#wake?.();
+    if (this.#isEnough) this.#wake?.();
     this.#running ??= this.#run();
   }
 
   /** Sends what waits, for as long as the signal allows; what is left then is lost. */
   async close(signal: AbortSignal): Promise<void> {
-    this.#closing = true;
+    this.#last.abort();
     const giveUp = (): void => this.#stop.abort();
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
@@ -124,8 +143,7 @@ export class BatchSender {
 
   /** Until a batch is full, the flush interval is over, or there is no more time. */
   #moreOrTime(): Promise<void> {
-    if (this.#closing || this.#waiting.length >= MAX_BATCH_RECORDS || this.#waitingBytes >= MAX_BATCH_BYTES)
-      return Promise.resolve();
+    if (this.#closing || this.#isEnough) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#wake?.(), this.#options.flushInterval);
       const { signal } = this.#stop;
@@ -143,16 +161,18 @@ export class BatchSender {
   async #backOff(): Promise<void> {
     const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, 16));
     const { random } = this.#options;
+    // Who closes asks for one more try at once: the back end may have come back.
+    const over = this.#closing ? this.#stop.signal : AbortSignal.any([this.#stop.signal, this.#last.signal]);
     // Half of it by chance, so that all replicas do not come back at once.
-    await sleep(longest / 2 + (longest / 2) * random(), undefined, { signal: this.#stop.signal }).catch(() => {});
+    await sleep(longest / 2 + (longest / 2) * random(), undefined, { signal: over }).catch(() => {});
   }
 
-  #nextBatch(): readonly Encoded[] {
-    const batch: Encoded[] = [];
+  #nextBatch(): readonly Encoded<Text>[] {
+    const batch: Encoded<Text>[] = [];
     let size = 0;
     for (const { record, bytes } of this.#waiting) {
       size += bytes;
-      if (batch.length >= MAX_BATCH_RECORDS || (batch.length > 0 && size > MAX_BATCH_BYTES)) break;
+      if (batch.length >= MAX_BATCH_RECORDS || (batch.length > 0 && size > this.#maxBatchBytes)) break;
       batch.push(record);
     }
     return batch;

@@ -1,5 +1,6 @@
 import type { AdapterSpec } from './adapter-spec.ts';
 import { denier } from './denier.ts';
+import { fluentd } from './fluentd.ts';
 import { kubernetesenv } from './kubernetesenv.ts';
 import { listchecker } from './listchecker.ts';
 import { memquota } from './memquota.ts';
@@ -15,7 +16,20 @@ import { zipkin } from './zipkin.ts';
 
 /** Every adapter, by the name that is also the kind of its handlers. */
 export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
-  [denier, kubernetesenv, listchecker, memquota, noop, opa, opentelemetry, prometheus, rbac, redisquota, statsd, stdio, zipkin].map(
-    (adapter) => [adapter.name, adapter],
-  ),
+  [
+    denier,
+    fluentd,
+    kubernetesenv,
+    listchecker,
+    memquota,
+    noop,
+    opa,
+    opentelemetry,
+    prometheus,
+    rbac,
+    redisquota,
+    statsd,
+    stdio,
+    zipkin,
+  ].map((adapter) => [adapter.name, adapter]),
 );

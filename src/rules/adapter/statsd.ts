@@ -2,6 +2,7 @@ import { type Duration, milliseconds, seconds } from '../../lib/duration.ts';
 import type { Fields } from '../../model/parse/fields.ts';
 import type { CompiledInstance } from '../template/template.ts';
 import { defineAdapter, SCHEMA } from './define.ts';
+import { type HostPort, readHostPort } from './host-port.ts';
 import { isNamed } from './quota-limits.ts';
 
 const TYPES = ['COUNTER', 'GAUGE', 'DISTRIBUTION'] as const;
@@ -16,9 +17,7 @@ export interface StatsdMetric {
 
 export type NamePart = { readonly text: string } | { readonly dimension: string };
 
-export interface StatsdParams {
-  readonly host: string;
-  readonly port: number;
+export interface StatsdParams extends HostPort {
   readonly prefix: string;
   readonly flushDuration: Duration;
   readonly flushBytes: number;
@@ -28,7 +27,6 @@ export interface StatsdParams {
 }
 
 const NUMERIC = ['INT64', 'DOUBLE', 'DURATION'];
-const HOST_AND_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]]+)):([0-9]{1,5})$/;
 const NAME_TEXT = /^[A-Za-z0-9_.-]*$/;
 
 /** Sends metrics to statsd. */
@@ -61,7 +59,7 @@ export const statsd = defineAdapter<StatsdParams>({
     const samplingRate = fields.number('samplingRate') ?? 1;
     if (samplingRate <= 0 || samplingRate > 1) fields.refuse('samplingRate', 'must be above 0, up to 1');
     return {
-      ...readAddress(fields),
+      ...readHostPort(fields, 'address', 'localhost:8125'),
       prefix,
       flushDuration,
       flushBytes: fields.wholeNumber('flushBytes', 64, 65_000) ?? 512,
@@ -70,13 +68,6 @@ export const statsd = defineAdapter<StatsdParams>({
     };
   },
 });
-
-function readAddress(fields: Fields): { readonly host: string; readonly port: number } {
-  const address = fields.text('address') || 'localhost:8125';
-  const [, v6, host, port] = HOST_AND_PORT.exec(address) ?? [];
-  if (port === undefined || Number(port) < 1 || Number(port) > 65_535) fields.refuse('address', `"${address}" is no host:port`);
-  return { host: v6 ?? host ?? '', port: Number(port) };
-}
 
 function readMetric(fields: Fields, name: string, metric: Fields, instances: readonly CompiledInstance[]): StatsdMetric {
   metric.noOthers(['type', 'nameTemplate']);

@@ -79,6 +79,27 @@ describe('the sender of batches', () => {
     await large.close();
   });
 
+  it('does not wait for more when half of its places are taken', async () => {
+    const { add, batches, sent, close } = sender([], { maxRecords: 10, flushInterval: 60_000 });
+    add(5);
+    while (batches.waiting > 0) await new Promise(setImmediate);
+    expect(sent).to.deep.equal([5]);
+    await close();
+  });
+
+  it('tries at once what still waits when it is closed', async () => {
+    const { add, batches, sent, entries } = sender(['unavailable', 'unavailable', 'unavailable', 'unavailable', 'unavailable']);
+    add(1);
+    while (entries.length === 0) await new Promise(setImmediate);
+    const before = sent.length;
+    const stop = new AbortController();
+    const closed = batches.close(stop.signal);
+    while (sent.length === before) await new Promise(setImmediate);
+    stop.abort();
+    await closed;
+    expect(sent).to.have.length(before + 1);
+  });
+
   it('takes nothing any more once it is closed', async () => {
     const { add, close, sent, losses } = sender([]);
     await close();
