@@ -75,12 +75,18 @@ describe('mixs on a real cluster, installed by meshctl', function () {
     await mesh.node.eventually('200 0', CLIENT, `${HTTPBIN}/ip`);
   });
 
-  it('counts requests by the workloads of both ends, as Prometheus reads it', async () => {
-    const line =
-      /^mesh_requests_total\{.*source_workload="sleep".*destination_service_name="httpbin".*response_code="200".*\} \d+$/m;
-    const metrics = (): Promise<string> => body(OUTSIDER, METRICS);
-    while (!line.test(await metrics())) await mesh.node.call(CLIENT, `${HTTPBIN}/ip`);
-    const [labels = ''] = line.exec(await metrics()) ?? [];
+  it('counts requests by the workloads of both ends, as Prometheus reads it, told of by both', async () => {
+    const counted = (reporter: string, text: string): string | undefined =>
+      text
+        .split('\n')
+        .filter((line) => line.startsWith('mesh_requests_total{') && line.includes(`reporter="${reporter}"`))
+        .find((line) => /source_workload="sleep".*destination_service_name="httpbin".*response_code="200"/.test(line));
+    let text = '';
+    while (counted('source', text) === undefined || counted('destination', text) === undefined) {
+      await mesh.node.call(CLIENT, `${HTTPBIN}/ip`);
+      text = await body(OUTSIDER, METRICS);
+    }
+    const labels = counted('destination', text);
     for (const expected of [
       'source_workload_namespace="foo"',
       'source_app="sleep"',

@@ -57,8 +57,11 @@ const PODS = {
   ),
 };
 
+/** Whose sidecar tells: calls within the mesh are told of by both. */
+const REPORTER = 'conditional((context.reporter.kind | "inbound") == "outbound", "source", "destination")';
+
 const DIMENSIONS = {
-  reporter: '"destination"',
+  reporter: REPORTER,
   source_workload: 'source.workload.name | "unknown"',
   source_workload_namespace: 'source.workload.namespace | "unknown"',
   source_principal: 'source.principal | "unknown"',
@@ -128,6 +131,7 @@ function scraped({ instance, name, of, kind }: (typeof METRICS)[number]): object
 }
 
 const ENDS = {
+  reporter: REPORTER,
   sourceIp: 'source.ip | ip("0.0.0.0")',
   sourceWorkload: 'source.workload.name | "unknown"',
   sourceNamespace: 'source.workload.namespace | source.namespace | "unknown"',
