@@ -3,7 +3,7 @@ import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { ruleDefinitions } from '../../src/rules/config/crds.ts';
 import { ruleKinds } from '../../src/rules/config/kinds.ts';
-import { ruleObject } from '../fakes/rule-objects.ts';
+import { roleObject, ruleObject } from '../fakes/rule-objects.ts';
 import { requireCluster, type TestCluster } from '../harness/cluster.ts';
 import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
@@ -58,6 +58,11 @@ describe('mixs on a real API server', () => {
     expect(refusal(ruleObject('listentry', 'e', { value: 5 }, 'rules'))).to.include('spec.value: Invalid value: "integer"');
     expect(refusal(ruleObject('listchecker', 'l', { entryType: 'NUMBERS' }, 'rules'))).to.include('Unsupported value: "NUMBERS"');
     expect(refusal(ruleObject('rule', 'r', { action: [] }, 'rules'))).to.include('unknown field "spec.action"');
+    expect(refusal(roleObject('ServiceRole', 'r', { rules: [{ paths: ['/'] }] }, 'rules'))).to.include(
+      'spec.rules[0].services: Required value',
+    );
+    const binding = { subjects: [{ user: '*' }], roleRef: { kind: 'Role', name: 'r' } };
+    expect(refusal(roleObject('ServiceRoleBinding', 'b', binding, 'rules'))).to.include('Unsupported value: "Role"');
   });
 
   it('works by the rules that are stored there, as they change', async function () {
