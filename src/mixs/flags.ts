@@ -2,6 +2,7 @@ import { loggingFlagsFor } from '../flags/logging.ts';
 import { flagTable } from '../flags/table.ts';
 import { milliseconds } from '../lib/duration.ts';
 import type { Parsed } from '../lib/errors.ts';
+import { checkDnsLabel } from '../model/parse/dns.ts';
 import { urlProblem } from '../rules/adapter/back-end-url.ts';
 
 /** The scopes that mixs logs under. */
@@ -16,6 +17,12 @@ const MAX_POOL = 1_000_000;
 
 function checkUrl(text: string): Parsed<string> {
   const message = text === '' ? undefined : urlProblem(text);
+  return message === undefined ? { ok: true, value: text } : { ok: false, problems: [{ path: '', message }] };
+}
+
+/** Rules of a namespace that cannot be would hold for nobody, without a word. */
+function checkNamespace(text: string): Parsed<string> {
+  const message = checkDnsLabel(text);
   return message === undefined ? { ok: true, value: text } : { ok: false, problems: [{ path: '', message }] };
 }
 
@@ -39,6 +46,7 @@ export const serverFlags = flagTable({
   configDefaultNamespace: {
     type: 'string',
     default: 'mesh-system',
+    check: checkNamespace,
     summary: 'namespace that stores mesh-wide configuration',
   },
   configStoreURL: {

@@ -42,7 +42,7 @@ export interface OpenedStore extends ObjectStore {
  * flag, for a path that is no store.
  */
 export function openStore(path: string, deps: OpenStoreDeps): OpenedStore {
-  const target = parseTarget(path);
+  const target = parseTarget(path, deps);
   if (target.path === '') {
     if (target.type === 'directory' || !isInCluster(deps.env)) throw withoutPath(target.type, deps);
     return openKubernetesStore(openInCluster(deps), deps);
@@ -83,9 +83,11 @@ function validateBy(kinds: Kinds): ValidateObject {
 
 type Target = { readonly type: 'any' | 'directory' | 'kubernetes'; readonly path: string };
 
-function parseTarget(path: string): Target {
+function parseTarget(path: string, { flag }: OpenStoreDeps): Target {
   if (path.startsWith('fs://')) return { type: 'directory', path: path.slice('fs://'.length) };
   if (path.startsWith('k8s://')) return { type: 'kubernetes', path: path.slice('k8s://'.length) };
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path))
+    throw usage(`${flag}: ${path} is neither fs://<directory> nor k8s://<path to client config>`);
   return { type: 'any', path };
 }
 

@@ -40,6 +40,7 @@ describe('openStore', () => {
     ['k8s://', '--orchconfig is required outside a cluster: give a kubeconfig or a directory of manifests'],
     ['fs://', '--orchconfig: fs:// names no directory'],
     ['nope', '--orchconfig: ROOT/nope does not exist'],
+    ['http://host', '--orchconfig: http://host is neither fs://<directory> nor k8s://<path to client config>'],
     ['k8s://.', '--orchconfig: ROOT is a directory, not a kubeconfig'],
     ['fs://kubeconfig', '--orchconfig: ROOT/kubeconfig is not a directory'],
   ];
