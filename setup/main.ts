@@ -7,6 +7,7 @@ import { clusterDown, clusterUp } from './cluster/commands.ts';
 import { ensureClusterForTests } from './cluster/ensure.ts';
 import { envoyStep } from './envoy.ts';
 import { goldenSpecs, UPDATE_VARIABLE } from './golden-specs.ts';
+import { ensureGrpcAdapter } from './grpc-adapter.ts';
 import { ensureGrpcGoClient } from './grpc-go.ts';
 import { ensureOtlpReceiver } from './otlp-receiver.ts';
 import { protoStep } from './proto.ts';
@@ -44,9 +45,10 @@ async function setUp(): Promise<void> {
   await runStep(envoyStep(process.env));
 }
 
-async function ensureSpanReceivers(): Promise<void> {
+async function ensureOtherBackends(): Promise<void> {
   ensureZipkinForTests(process.env);
   await ensureOtlpReceiver(process.env);
+  await ensureGrpcAdapter(process.env);
 }
 
 async function inOrder(commands: readonly (readonly [string, readonly string[]])[]): Promise<number> {
@@ -71,7 +73,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
     await ensureBackendsForTests(process.env);
-    await ensureSpanReceivers();
+    await ensureOtherBackends();
     return 0;
   },
   build: async () => {
@@ -91,7 +93,7 @@ const TARGETS: Readonly<Record<string, (args: readonly string[]) => Promise<numb
     await ensureGrpcGoClient(process.env);
     await ensureClusterForTests(process.env);
     await ensureBackendsForTests(process.env);
-    await ensureSpanReceivers();
+    await ensureOtherBackends();
     const checked = await inOrder(CHECKS);
     if (checked !== 0) return checked;
     return mocha(['--reporter', 'setup/mocha-reporter.cjs', ...args]);

@@ -15,6 +15,7 @@ import { kindsFor } from '../model/kinds.ts';
 import { allKinds, ruleKinds } from '../rules/config/kinds.ts';
 import { systemTimers } from '../sources/debounce.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { HandlerConditions } from './adapter/handler-conditions.ts';
 import { openHandler } from './adapter/openers.ts';
 import { ScrapedRegistries } from './adapter/scraped-registries.ts';
 import { envoyMethods } from './api/envoy.ts';
@@ -75,10 +76,12 @@ type Options = Invocation<ServerFlags>['options'];
 async function serve(options: Options, store: OpenedStore, host: Host, logging: Logging, signal: AbortSignal): Promise<void> {
   const logger = logging.scope('default');
   const pool = new WorkerPool(options.apiWorkerPoolSize);
+  const conditions = new HandlerConditions();
   const metrics = createMixsMetrics(
     buildInfo.version,
     () => pool,
     () => store.problems().length,
+    () => conditions.all(),
   );
   const scraped = new ScrapedRegistries(metrics.registry);
   const collectors = openCollectors(options, { logger, random: Math.random, lost: metrics.lost });
@@ -88,7 +91,7 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
     store,
     host,
     logging,
-    { metrics, meter: spans?.meter(metrics) ?? metrics, scraped },
+    { metrics, meter: spans?.meter(metrics) ?? metrics, scraped, conditions },
     signal,
   );
   const attributes = logging.scope('attributes');
@@ -119,7 +122,7 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   );
   const profiler = options.profile ? await startProfiler(host.now, signal) : undefined;
   const monitoring = createHttpServer({
-    handle: monitoringHandler({ scraped, rules, store, logging, profiler }),
+    handle: monitoringHandler({ scraped, conditions, rules, store, logging, profiler }),
     onError: (error, { path }) => logger.error('a page failed', { path, error }),
   });
   try {
@@ -155,7 +158,13 @@ function startRules(
     metrics,
     meter,
     scraped,
-  }: { readonly metrics: MixsMetrics; readonly meter: DispatchMeter; readonly scraped: ScrapedRegistries },
+    conditions,
+  }: {
+    readonly metrics: MixsMetrics;
+    readonly meter: DispatchMeter;
+    readonly scraped: ScrapedRegistries;
+    readonly conditions: HandlerConditions;
+  },
   signal: AbortSignal,
 ): Promise<FollowedRules> {
   const adapters = logging.scope('adapters');
@@ -182,6 +191,7 @@ function startRules(
         stdout,
         stderr,
         scraped,
+        conditions,
         pods,
         permissions,
         lost: (records, reason) => metrics.lost(handler.id, reason, records),

@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { LossReason } from './adapter/adapter.ts';
+import { CIRCUIT_STATES } from './adapter/circuit-breaker.ts';
+import type { HandlerCondition } from './adapter/handler-conditions.ts';
 import type { DispatchMeter } from './dispatch/handler-call.ts';
 
 /** Seconds. */
@@ -21,10 +23,13 @@ export interface MixsMetrics extends DispatchMeter {
   }): void;
 }
 
+type Conditions = () => readonly (readonly [handler: string, condition: HandlerCondition])[];
+
 export function createMixsMetrics(
   version: string,
   poolState: () => { readonly running: number; readonly waiting: number },
   storeProblems: () => number = () => 0,
+  conditions: Conditions = () => [],
 ): MixsMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -98,6 +103,7 @@ export function createMixsMetrics(
       this.set(storeProblems());
     },
   });
+  addConditions(registry, conditions);
   return {
     registry,
     requested: (method, status, ms) => {
@@ -115,4 +121,41 @@ export function createMixsMetrics(
       for (const [part, count] of Object.entries(parts)) configuration.set({ part }, count);
     },
   };
+}
+
+/** What handlers tell of their back ends. */
+function addConditions(registry: Registry, conditions: Conditions): void {
+  const registers = [registry];
+  const labelNames = ['handler'];
+  new Gauge({
+    name: 'mixs_handler_circuit',
+    help: 'whether calls are made: 1 for the state that the circuit is in',
+    labelNames: [...labelNames, 'state'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [handler, { circuit }] of conditions())
+        for (const state of CIRCUIT_STATES) this.set({ handler, state }, state === circuit ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'mixs_handler_trouble',
+    help: 'whether something is wrong between a handler and its back end; /debug/config says what',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const [handler, { trouble }] of conditions()) this.set({ handler }, trouble === undefined ? 0 : 1);
+    },
+  });
+  new Counter({
+    name: 'mixs_handler_failures_total',
+    help: 'calls of a back end that came to nothing, health checks included',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const [handler, { failures }] of conditions()) this.inc({ handler }, failures);
+    },
+  });
 }

@@ -7,11 +7,13 @@ import { formatProblem, MeshError } from '../lib/errors.ts';
 import { buildInfo, longVersion } from '../lib/version.ts';
 import { describeObject } from '../model/object.ts';
 import type { OpenedStore } from '../sources/store/open.ts';
+import type { HandlerConditions } from './adapter/handler-conditions.ts';
 import type { ScrapedRegistries } from './adapter/scraped-registries.ts';
 import type { FollowedRules } from './follow-rules.ts';
 
 export interface MonitoringOptions {
   readonly scraped: ScrapedRegistries;
+  readonly conditions: HandlerConditions;
   readonly rules: FollowedRules;
   readonly store: OpenedStore;
   readonly logging: Logging;
@@ -19,7 +21,7 @@ export interface MonitoringOptions {
 }
 
 /** The pages of the monitoring port. */
-export function monitoringHandler({ scraped, rules, store, logging, profiler }: MonitoringOptions): HttpHandler {
+export function monitoringHandler({ scraped, conditions, rules, store, logging, profiler }: MonitoringOptions): HttpHandler {
   return async (request) => {
     switch (request.path) {
       case '/metrics':
@@ -27,7 +29,7 @@ export function monitoringHandler({ scraped, rules, store, logging, profiler }: 
       case '/version':
         return { status: 200, body: `${longVersion(buildInfo, process.version)}\n` };
       case '/debug/config':
-        return json(configurationPage(rules, store));
+        return json(configurationPage(rules, store, conditions));
       default: {
         const page = scopesPage(logging.scopes, request) ?? profilePages(profiler, request);
         if (page !== undefined) return page;
@@ -41,7 +43,7 @@ export function monitoringHandler({ scraped, rules, store, logging, profiler }: 
 }
 
 /** What is in force, and what is wrong with what is not. */
-function configurationPage(rules: FollowedRules, store: OpenedStore): unknown {
+function configurationPage(rules: FollowedRules, store: OpenedStore, conditions: HandlerConditions): unknown {
   const { configuration } = rules.current();
   return {
     rules: [...configuration.rules.values()].map(({ id, match, actions }) => ({
@@ -49,7 +51,11 @@ function configurationPage(rules: FollowedRules, store: OpenedStore): unknown {
       match: match?.text ?? '',
       actions: actions.map(({ handler, instances }) => ({ handler: handler.id, instances: instances.map(({ name }) => name) })),
     })),
-    handlers: [...configuration.handlers.values()].map(({ id, adapter }) => ({ handler: id, adapter })),
+    handlers: [...configuration.handlers.values()].map(({ id, adapter }) => ({
+      handler: id,
+      adapter,
+      condition: conditions.of(id),
+    })),
     instances: [...configuration.instances.values()].map(({ name, template }) => ({ instance: name, template })),
     roles: [...configuration.serviceRoles.keys()],
     roleBindings: [...configuration.serviceRoleBindings].map(([binding, { role }]) => ({ binding, role })),

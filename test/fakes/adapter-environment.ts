@@ -1,12 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { Registry } from 'prom-client';
 import type { AdapterEnvironment, LossReason } from '../../src/mixs/adapter/adapter.ts';
+import { HandlerConditions } from '../../src/mixs/adapter/handler-conditions.ts';
 import { ScrapedRegistries } from '../../src/mixs/adapter/scraped-registries.ts';
 import { Permissions } from '../../src/rules/rbac/permissions.ts';
 import { MemoryLogger } from './memory-logger.ts';
 
 export interface TestEnvironment extends AdapterEnvironment {
   readonly logger: MemoryLogger;
+  readonly conditions: HandlerConditions;
   /** What was written to standard output. */
   written(): string;
   /** How many reports were lost, by reason. */
@@ -35,6 +37,7 @@ export function adapterEnvironment(
     signal: stop.signal,
     stdout,
     stderr: stdout,
+    conditions: new HandlerConditions(),
     scraped: new ScrapedRegistries(new Registry()),
     pods: { follow: () => {}, byUid: () => undefined, byIp: () => undefined },
     permissions: () => new Permissions([], []),

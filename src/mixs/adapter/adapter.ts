@@ -9,6 +9,7 @@ import type {
   ReportTemplate,
 } from '../../rules/template/instances.ts';
 import type { PodIndex } from '../kubernetes/pod-index.ts';
+import type { HandlerConditions } from './handler-conditions.ts';
 import type { ScrapedRegistries } from './scraped-registries.ts';
 
 /**
@@ -33,6 +34,8 @@ export interface AdapterEnvironment {
   readonly stderr: Writable;
   /** Where the prometheus adapter puts what is scraped on the monitoring port. */
   readonly scraped: ScrapedRegistries;
+  /** Where a handler shows how it gets on with its back end. */
+  readonly conditions: Pick<HandlerConditions, 'show'>;
   /** The pods of the store. */
   readonly pods: Pick<PodIndex, 'follow' | 'byUid' | 'byIp'>;
   /** What the roles in force allow now. */

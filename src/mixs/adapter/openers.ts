@@ -1,6 +1,7 @@
 import { MeshError } from '../../lib/errors.ts';
 import type { DenierParams } from '../../rules/adapter/denier.ts';
 import type { FluentdParams } from '../../rules/adapter/fluentd.ts';
+import type { GrpcAdapterParams } from '../../rules/adapter/grpcadapter.ts';
 import type { KubernetesenvParams } from '../../rules/adapter/kubernetesenv.ts';
 import type { ListCheckerParams } from '../../rules/adapter/listchecker.ts';
 import type { MemquotaParams } from '../../rules/adapter/memquota.ts';
@@ -16,6 +17,7 @@ import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
 import type { AdapterEnvironment, Handler } from './adapter.ts';
 import { openDenier } from './denier.ts';
 import { openFluentd } from './fluentd.ts';
+import { openGrpcAdapter } from './grpcadapter.ts';
 import { openKubernetesenv } from './kubernetesenv.ts';
 import { openListChecker } from './listchecker.ts';
 import { openMemquota } from './memquota.ts';
@@ -41,6 +43,7 @@ function opener<Params>(open: (params: Params, environment: AdapterEnvironment) 
 export const OPENERS: Readonly<Record<string, Opener>> = {
   denier: opener<DenierParams>(openDenier),
   fluentd: opener<FluentdParams>(openFluentd),
+  grpcadapter: opener<GrpcAdapterParams>(openGrpcAdapter),
   kubernetesenv: opener<KubernetesenvParams>(openKubernetesenv),
   listchecker: opener<ListCheckerParams>(openListChecker),
   memquota: opener<MemquotaParams>(openMemquota),

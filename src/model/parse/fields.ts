@@ -54,6 +54,11 @@ export class Fields {
     return new Fields(this.#value[field] ?? {}, this.#at(field), this.#problems);
   }
 
+  /** An object whose fields are for somebody else to read; absent reads as empty. */
+  freeForm(field: string): Readonly<Record<string, unknown>> {
+    return this.object(field).#value;
+  }
+
   /** The members of a list of objects; absent reads as empty. */
   objects(field: string): readonly Fields[] {
     return this.#list(field).map((item, index) => new Fields(item, `${this.#at(field)}[${index}]`, this.#problems));

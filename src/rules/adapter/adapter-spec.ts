@@ -7,6 +7,8 @@ export interface AdapterSpec<Params = unknown> {
   /** One sentence for `mixs crd` and the reference. */
   readonly description: string;
   readonly templates: readonly TemplateName[];
+  /** Which of them one handler takes, where that is for its parameters to say. */
+  templatesOf?(params: Params): readonly TemplateName[];
   /** JSON schema of the kind's `spec`, as it stands in files and in CustomResourceDefinitions. */
   readonly schema: object;
   /**

@@ -1,6 +1,7 @@
 import type { AdapterSpec } from './adapter-spec.ts';
 import { denier } from './denier.ts';
 import { fluentd } from './fluentd.ts';
+import { grpcadapter } from './grpcadapter.ts';
 import { kubernetesenv } from './kubernetesenv.ts';
 import { listchecker } from './listchecker.ts';
 import { memquota } from './memquota.ts';
@@ -19,6 +20,7 @@ export const ADAPTERS: ReadonlyMap<string, AdapterSpec> = new Map(
   [
     denier,
     fluentd,
+    grpcadapter,
     kubernetesenv,
     listchecker,
     memquota,

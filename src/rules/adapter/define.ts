@@ -8,6 +8,7 @@ export function defineAdapter<Params>(definition: {
   readonly name: string;
   readonly description: string;
   readonly templates: readonly TemplateName[];
+  readonly templatesOf?: (params: Params) => readonly TemplateName[];
   readonly schema: object;
   /** All top-level fields that there are. */
   readonly read: (fields: Fields, instances: readonly CompiledInstance[]) => Params;

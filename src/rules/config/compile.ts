@@ -227,7 +227,7 @@ function configureHandler(
 ): Attempt<ConfiguredHandler> {
   const parsed = adapter.parse(spec, sent);
   if (!parsed.ok) return { problems: below(path, parsed.problems) };
-  const types = sent.map(({ name, types: of }) => [name, of]).sort();
+  const types = sent.map(({ name, template, types: of }) => [name, template, of]).sort();
   return { value: { id, adapter: adapter.name, params: parsed.value, key: JSON.stringify([id, adapter.name, spec, types]) } };
 }
 
@@ -311,8 +311,10 @@ function compileAction(
   return handler === undefined ? [] : [{ handler, instances: sent }];
 }
 
-const takes = (handler: ConfiguredHandler, instance: CompiledInstance): boolean =>
-  ADAPTERS.get(handler.adapter)?.templates.includes(instance.template) === true;
+function takes({ adapter, params }: ConfiguredHandler, { template }: CompiledInstance): boolean {
+  const spec = ADAPTERS.get(adapter);
+  return (spec?.templatesOf?.(params) ?? spec?.templates)?.includes(template) === true;
+}
 
 function compileHeader({ path, name, operation, values }: HeaderSpec, parts: RuleParts, problems: Problem[]): CompiledHeader {
   const compiled = values.flatMap((text, index) => expression(text, 'STRING', `${path}.values[${index}]`, parts, problems) ?? []);

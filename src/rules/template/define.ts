@@ -15,6 +15,7 @@ export function defineTemplate<Name extends TemplateName, F extends Fields>(defi
     name: template,
     variety,
     description,
+    fields,
     schema: schemaOf(fields),
     compile: (name, spec, compile) => {
       const compiled = compileFields(fields, spec, compile);

@@ -55,6 +55,7 @@ export const kubernetes: Template<'kubernetes'> = {
   name: 'kubernetes',
   variety: 'attributes',
   description: 'Asks what is known of both ends of a request, and makes attributes of it',
+  fields: FIELDS,
   schema: {
     ...schemaOf(FIELDS),
     properties: {

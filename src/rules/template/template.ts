@@ -2,6 +2,7 @@ import type { Parsed } from '../../lib/errors.ts';
 import type { AttributeBag } from '../attribute/bag.ts';
 import type { Value, ValueType } from '../attribute/value.ts';
 import type { CompileExpression } from '../expression/types.ts';
+import type { Fields } from './fields.ts';
 import type { BuiltInstance, Instances, KubernetesOutput } from './instances.ts';
 
 export type TemplateName = keyof Instances;
@@ -15,6 +16,8 @@ export interface Template<Name extends TemplateName = TemplateName> {
   readonly variety: Variety;
   /** One sentence for `mixs crd` and the reference. */
   readonly description: string;
+  /** What of the spec a request makes values of. */
+  readonly fields: Fields;
   /** JSON schema of the kind's `spec`, as it stands in files and in CustomResourceDefinitions. */
   readonly schema: object;
   /** Checks an instance's spec and compiles its expressions; every problem with its path below `spec`. */
