@@ -1,5 +1,8 @@
 /** Pods that end, with the proxy as a native sidecar, in a lab. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { labPaths, podLogDirectory } from '../../src/lab/paths.ts';
 import { LabUnderTest } from '../harness/lab-under-test.ts';
 
 /** A server that takes mutual TLS only. */
@@ -38,6 +41,37 @@ spec:
   containers: [{name: main, image: sh, command: [sh, -c, '${command}']}]
 `;
 
+/** Writes down, in a file that all share, what happens to its containers; the two sidecars print what they find there when they end. */
+const ORDER = `
+apiVersion: v1
+kind: Pod
+metadata: {name: order, namespace: foo, annotations: {sidecar.mesh.io/inject: "false"}}
+spec:
+  restartPolicy: Never
+  volumes: [{name: shared, emptyDir: {}}]
+  initContainers:
+  - name: first
+    image: sh
+    restartPolicy: Always
+    command: [sh, -c, 'trap "cat /shared/order; exit 0" TERM; echo first > /shared/order; while :; do sleep 0.1; done']
+    startupProbe: {exec: {command: [test, -e, /shared/order]}, periodSeconds: 1, failureThreshold: 60}
+    volumeMounts: [{name: shared, mountPath: /shared}]
+  - name: second
+    image: sh
+    restartPolicy: Always
+    command: [sh, -c, 'trap "cat /shared/order; echo second ends >> /shared/order; exit 0" TERM; while :; do sleep 0.1; done']
+    lifecycle:
+      postStart: {exec: {command: [sh, -c, 'echo second starts >> /shared/order']}}
+      preStop: {exec: {command: [sh, -c, 'echo second is about to end >> /shared/order']}}
+    volumeMounts: [{name: shared, mountPath: /shared}]
+  containers:
+  - name: main
+    image: sh
+    command: [sh, -c, 'until [ -e /shared/go ]; do sleep 0.1; done; echo main ends >> /shared/order']
+    lifecycle: {postStart: {exec: {command: [touch, /shared/go]}}}
+    volumeMounts: [{name: shared, mountPath: /shared}]
+`;
+
 /** Tried once: where no proxy runs yet the connection is refused, and the pod has failed. */
 const CALL = 'curl -sf --max-time 5 http://httpbin.foo:8000/headers';
 
@@ -58,9 +92,11 @@ describe('a Job with a native sidecar', function () {
 
   after(() => lab.remove());
 
+  const end = (name: string, initCommand: string, command: string) => endOf(name, job(name, initCommand, command));
+
   /** How the pod ends. */
-  async function end(name: string, initCommand: string, command: string): Promise<string> {
-    await lab.run('apply', '--wait=false', '-f', await lab.file(`${name}.yaml`, job(name, initCommand, command)));
+  async function endOf(name: string, manifest: string): Promise<string> {
+    await lab.run('apply', '--wait=false', '-f', await lab.file(`${name}.yaml`, manifest));
     for (;;) {
       const status: Status = JSON.parse((await lab.run('status', '-o', 'json')).stdout);
       const pod = status.pods.find((each) => each.name === name);
@@ -74,5 +110,14 @@ describe('a Job with a native sidecar', function () {
 
   it('fails when its program does, whatever the proxy does', async () => {
     expect(await end('failing', 'true', `${CALL} && exit 3`)).to.equal('Failed');
+  });
+
+  it('ends after its program, and its hooks run: the lab orders containers as a kubelet does', async () => {
+    expect(await endOf('order', ORDER)).to.equal('Succeeded');
+    const printed = (container: string): string =>
+      readFileSync(join(podLogDirectory(labPaths(lab.dir), 'foo', 'order'), `${container}.log`), 'utf8');
+    const before = ['first', 'second starts', 'main ends', 'second is about to end'];
+    expect(printed('second').trim().split('\n')).to.deep.equal(before);
+    expect(printed('first').trim().split('\n')).to.deep.equal([...before, 'second ends']);
   });
 });

@@ -2,6 +2,7 @@ import { seconds } from '../../lib/duration.ts';
 import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { Fields } from './fields.ts';
+import { parseHook } from './parse-hook.ts';
 import { parseProbe } from './parse-probe.ts';
 import { parseVolume } from './parse-volume.ts';
 import type {
@@ -76,6 +77,8 @@ function parseContainer(container: Fields, podUser: UserSpec): ContainerSpec {
     startupProbe: parseProbe(container.optionalObject('startupProbe')),
     livenessProbe: parseProbe(container.optionalObject('livenessProbe')),
     readinessProbe: parseProbe(container.optionalObject('readinessProbe')),
+    postStart: parseHook(container.object('lifecycle').optionalObject('postStart')),
+    preStop: parseHook(container.object('lifecycle').optionalObject('preStop')),
     sidecar: container.string('restartPolicy') === 'Always',
   };
 }

@@ -1,6 +1,6 @@
 import { seconds } from '../../lib/duration.ts';
 import type { Fields } from './fields.ts';
-import type { ProbeAction, ProbeSpec } from './pod-spec.ts';
+import type { Exec, HttpGet, ProbeAction, ProbeSpec } from './pod-spec.ts';
 
 /** Reads a startup, liveness or readiness probe, with Kubernetes' defaults; absent stays absent. */
 export function parseProbe(probe: Fields | undefined): ProbeSpec | undefined {
@@ -20,19 +20,27 @@ export function parseProbe(probe: Fields | undefined): ProbeSpec | undefined {
 
 function parseAction(probe: Fields): ProbeAction | undefined {
   const http = probe.optionalObject('httpGet');
-  if (http !== undefined) {
-    const headers = http
-      .list('httpHeaders')
-      .map((header) => ({ name: header.requiredString('name'), value: header.string('value') ?? '' }));
-    const scheme = http.string('scheme')?.toUpperCase() === 'HTTPS' ? 'HTTPS' : 'HTTP';
-    return { type: 'httpGet', host: http.string('host'), port: portOf(http), path: http.string('path') ?? '/', scheme, headers };
-  }
+  if (http !== undefined) return parseHttpGet(http);
   const tcp = probe.optionalObject('tcpSocket');
   if (tcp !== undefined) return { type: 'tcpSocket', host: tcp.string('host'), port: portOf(tcp) };
   const exec = probe.optionalObject('exec');
-  if (exec !== undefined) return { type: 'exec', command: exec.strings('command') ?? [] };
+  if (exec !== undefined) return parseExec(exec);
   probe.problem('', 'the lab knows httpGet, tcpSocket and exec probes');
   return undefined;
+}
+
+/** An `httpGet` of a probe or a hook. */
+export function parseHttpGet(http: Fields): HttpGet {
+  const headers = http
+    .list('httpHeaders')
+    .map((header) => ({ name: header.requiredString('name'), value: header.string('value') ?? '' }));
+  const scheme = http.string('scheme')?.toUpperCase() === 'HTTPS' ? 'HTTPS' : 'HTTP';
+  return { type: 'httpGet', host: http.string('host'), port: portOf(http), path: http.string('path') ?? '/', scheme, headers };
+}
+
+/** An `exec` of a probe or a hook. */
+export function parseExec(exec: Fields): Exec {
+  return { type: 'exec', command: exec.strings('command') ?? [] };
 }
 
 function portOf(action: Fields): number | string {

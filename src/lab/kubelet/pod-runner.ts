@@ -1,18 +1,19 @@
 import { rmSync } from 'node:fs';
-import { type Duration, milliseconds, seconds } from '../../lib/duration.ts';
+import { type Duration, milliseconds } from '../../lib/duration.ts';
 import { formatProblem, MeshError } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { joinContainerArguments } from '../join-container.ts';
 import { NODE_ADDRESS } from '../network/addresses.ts';
 import { runCommand } from '../run-command.ts';
-import { type ContainerContext, launchContainer } from './container-launch.ts';
+import { launchContainer } from './container-launch.ts';
 import { runInOrder } from './container-order.ts';
-import { type ContainerHost, ContainerRunner } from './container-runner.ts';
+import { type ContainerHost, ContainerRunner, type JoinableContainer, MIN_GRACE } from './container-runner.ts';
+import { runHook } from './hook.ts';
 import { parsePodSpec } from './parse-pod-spec.ts';
-import type { ContainerSpec, PodSpec, ProbeSpec } from './pod-spec.ts';
+import type { ContainerSpec, PodSpec } from './pod-spec.ts';
 import type { PodRecord } from './pod-status.ts';
 import { PodVolumes } from './pod-volumes.ts';
-import { type ProbeResult, probeOnce } from './probe.ts';
+import { type ProbeTarget, probeOnce } from './probe.ts';
 import { rootlessRefusal } from './rootless-limits.ts';
 import { memoryPaths, type RunningPod } from './running-pod.ts';
 import type { NodeRuntime } from './runtime.ts';
@@ -21,8 +22,6 @@ import { createSandbox, type Sandbox } from './sandbox.ts';
 /** kubectl's own. */
 const DEFAULT_CONTAINER_ANNOTATION = 'kubectl.kubernetes.io/default-container';
 const SIDECAR_CONTAINER = 'mesh-proxy';
-/** Of every container, however long the others have taken: the kubelet's minimum. */
-const MIN_GRACE = seconds(2);
 
 export interface PodRunnerOptions {
   readonly pod: KubeObject;
@@ -73,7 +72,7 @@ export class PodRunner {
   }
 
   /** The running containers, for `exec`. */
-  get joinable(): ReadonlyMap<string, { readonly pid: number; readonly context: ContainerContext }> {
+  get joinable(): ReadonlyMap<string, JoinableContainer> {
     return new Map(
       [...this.#init, ...this.#containers].flatMap(({ spec, joinable }) =>
         joinable === undefined ? [] : [[spec.name, joinable]],
@@ -174,10 +173,14 @@ export class PodRunner {
   }
 
   #containerHost(pod: RunningPod): ContainerHost {
-    const { now, random, sleep } = this.#runtime;
+    const { now, random, sleep, logger } = this.#runtime;
     return {
       launch: (spec) => launchContainer(pod, spec, this.#runtime),
-      probe: (spec, probe, context, pid) => this.#probe(pod, spec, probe, context, pid),
+      probe: (spec, probe, joined) => probeOnce(probe.action, probe.timeout, this.#targetOf(pod, spec, joined)),
+      hook: (spec, hook, joined, limit, signal) =>
+        runHook({ hook, target: this.#targetOf(pod, spec, joined), limit, sleep, signal }),
+      onHookFailure: (container, hook, message) =>
+        logger.warn('a hook failed', { pod: `${pod.namespace}/${pod.name}`, container, hook, error: message }),
       gracePeriod: () => this.#gracePeriod(pod.spec),
       now,
       random,
@@ -186,16 +189,16 @@ export class PodRunner {
     };
   }
 
-  #probe(pod: RunningPod, spec: ContainerSpec, probe: ProbeSpec, context: ContainerContext, pid: number): Promise<ProbeResult> {
+  #targetOf(pod: RunningPod, spec: ContainerSpec, { context, pid }: JoinableContainer): ProbeTarget {
     const { tools } = this.#runtime;
-    return probeOnce(probe.action, probe.timeout, {
+    return {
       podIp: pod.podIp,
       ports: spec.ports,
       exec: async (command, timeout) => {
         const args = joinContainerArguments(pid, context, command, tools);
         return (await runCommand(tools.nsenter, args, { env: context.env, timeoutMs: timeout })).code;
       },
-    });
+    };
   }
 
   #runningPod(spec: PodSpec, sandbox: Sandbox): RunningPod {

@@ -30,6 +30,8 @@ export interface ContainerSpec {
   readonly startupProbe: ProbeSpec | undefined;
   readonly livenessProbe: ProbeSpec | undefined;
   readonly readinessProbe: ProbeSpec | undefined;
+  readonly postStart: HookSpec | undefined;
+  readonly preStop: HookSpec | undefined;
   /** An init container that keeps running beside the others (`restartPolicy: Always`). */
   readonly sidecar: boolean;
 }
@@ -112,14 +114,23 @@ export interface ProbeSpec {
 }
 
 export type ProbeAction =
-  | {
-      readonly type: 'httpGet';
-      /** Absent: the pod's address. */
-      readonly host: string | undefined;
-      readonly port: number | string;
-      readonly path: string;
-      readonly scheme: 'HTTP' | 'HTTPS';
-      readonly headers: readonly { readonly name: string; readonly value: string }[];
-    }
+  | HttpGet
   | { readonly type: 'tcpSocket'; readonly host: string | undefined; readonly port: number | string }
-  | { readonly type: 'exec'; readonly command: readonly string[] };
+  | Exec;
+
+export type HookSpec = HttpGet | Exec | { readonly type: 'sleep'; readonly time: Duration };
+
+export interface HttpGet {
+  readonly type: 'httpGet';
+  /** Absent: the pod's address. */
+  readonly host: string | undefined;
+  readonly port: number | string;
+  readonly path: string;
+  readonly scheme: 'HTTP' | 'HTTPS';
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+export interface Exec {
+  readonly type: 'exec';
+  readonly command: readonly string[];
+}

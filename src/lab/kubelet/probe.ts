@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import type { Duration } from '../../lib/duration.ts';
-import type { ContainerSpec, ProbeAction } from './pod-spec.ts';
+import type { ContainerSpec, HttpGet, ProbeAction } from './pod-spec.ts';
 
 /** Whom a probe asks. */
 export interface ProbeTarget {
@@ -32,11 +32,14 @@ export async function probeOnce(action: ProbeAction, timeout: Duration, target: 
   }
 }
 
-function probeHttp(
-  action: Extract<ProbeAction, { type: 'httpGet' }>,
-  timeout: Duration,
-  target: ProbeTarget,
-): Promise<ProbeResult> {
+async function probeHttp(action: HttpGet, timeout: Duration, target: ProbeTarget): Promise<ProbeResult> {
+  const status = await answeredHttp(action, timeout, target);
+  if (status >= 200 && status < 400) return { ok: true };
+  return { ok: false, message: `HTTP status ${status} from ${action.path}` };
+}
+
+/** The status of what is answered. Rejects when nobody answers. */
+export function answeredHttp(action: HttpGet, timeout: Duration, target: ProbeTarget): Promise<number> {
   const headers = {
     'user-agent': 'kube-probe/mesh-lab',
     ...Object.fromEntries(action.headers.map(({ name, value }) => [name, value])),
@@ -54,8 +57,7 @@ function probeHttp(
     const request = action.scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
     request.on('response', (response) => {
       response.destroy();
-      const status = response.statusCode ?? 0;
-      resolve(status >= 200 && status < 400 ? { ok: true } : { ok: false, message: `HTTP status ${status} from ${action.path}` });
+      resolve(response.statusCode ?? 0);
     });
     request.on('error', reject);
     request.end();
