@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../io/log/logger.ts';
-import type { Duration } from '../../lib/duration.ts';
+import { type Backoff, jittered } from '../../lib/backoff.ts';
+import { type Duration, milliseconds, seconds } from '../../lib/duration.ts';
 import { MeshError } from '../../lib/errors.ts';
 import type { LossReason } from '../adapter/adapter.ts';
 
@@ -27,6 +28,8 @@ export interface BatchSenderOptions<Text extends string | Uint8Array = string> {
   readonly maxRecords: number;
   /** Of the records of one message; MAX_BATCH_BYTES, unless this says otherwise. */
   readonly maxBatchBytes?: number;
+  /** Between tries; BACKOFF, unless this says otherwise. */
+  readonly backoff?: Backoff;
   readonly onLost: (records: number, reason: LossReason) => void;
   readonly logger: Logger;
   /** Of [0, 1). */
@@ -40,8 +43,7 @@ export const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Of one message. */
 const MAX_BATCH_RECORDS = 500;
 const MAX_BATCH_BYTES = 1024 * 1024;
-const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 10_000;
+const BACKOFF: Backoff = { first: milliseconds(200), longest: seconds(10) };
 const WORTH_RETRYING: readonly string[] = ['unavailable', 'deadline_exceeded', 'resource_exhausted'];
 
 /**
@@ -159,12 +161,10 @@ export class BatchSender<Text extends string | Uint8Array = string> {
   }
 
   async #backOff(): Promise<void> {
-    const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(this.#failures - 1, 16));
-    const { random } = this.#options;
-    // Who closes asks for one more try at once: the back end may have come back.
+    const { random, backoff = BACKOFF } = this.#options;
+    // Who closes has little time: a try at once, and then shortly.
     const over = this.#closing ? this.#stop.signal : AbortSignal.any([this.#stop.signal, this.#last.signal]);
-    // Half of it by chance, so that all replicas do not come back at once.
-    await sleep(longest / 2 + (longest / 2) * random(), undefined, { signal: over }).catch(() => {});
+    await sleep(jittered(backoff, this.#closing ? 1 : this.#failures, random), undefined, { signal: over }).catch(() => {});
   }
 
   #nextBatch(): readonly Encoded<Text>[] {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { milliseconds } from '../../../../src/lib/duration.ts';
+import { milliseconds, seconds } from '../../../../src/lib/duration.ts';
 import { type ErrorCode, MeshError } from '../../../../src/lib/errors.ts';
 import { BatchSender } from '../../../../src/mixs/telemetry/batch-sender.ts';
 import { adapterEnvironment } from '../../../fakes/adapter-environment.ts';
@@ -7,9 +7,13 @@ import { adapterEnvironment } from '../../../fakes/adapter-environment.ts';
 type Answer = number | ErrorCode;
 
 /** A sender whose back end gives these answers, one a message, and then takes everything. */
-function sender(answers: readonly Answer[], options: { readonly maxRecords?: number; readonly flushInterval?: number } = {}) {
+function sender(
+  answers: readonly Answer[],
+  options: { readonly maxRecords?: number; readonly flushInterval?: number; readonly retryAfter?: number } = {},
+) {
   const environment = adapterEnvironment();
   const sent: number[] = [];
+  const told = new Set<() => void>();
   const left = [...answers];
   const batches = new BatchSender({
     ...environment,
@@ -17,9 +21,13 @@ function sender(answers: readonly Answer[], options: { readonly maxRecords?: num
     target: 'there',
     flushInterval: milliseconds(options.flushInterval ?? 1),
     maxRecords: options.maxRecords ?? 10_000,
+    ...(options.retryAfter === undefined
+      ? {}
+      : { backoff: { first: seconds(options.retryAfter), longest: seconds(options.retryAfter) } }),
     onLost: environment.lost,
     send: async (records) => {
       sent.push(records.length);
+      for (const resolve of told) resolve();
       const answer = left.shift() ?? 0;
       if (typeof answer === 'string') throw new MeshError(answer, 'no');
       return answer;
@@ -29,7 +37,12 @@ function sender(answers: readonly Answer[], options: { readonly maxRecords?: num
     for (let index = 0; index < count; index++) batches.add({ group: '', text });
   };
   const close = (): Promise<void> => batches.close(new AbortController().signal);
-  return { add, close, sent, losses: environment.losses, entries: environment.logger.entries, batches };
+  /** Resolves when so many messages were sent. */
+  const until = async (count: number): Promise<void> => {
+    while (sent.length < count) await new Promise<void>((resolve) => told.add(resolve));
+  };
+  const { losses, logger } = environment;
+  return { add, close, until, sent, losses, logger, entries: logger.entries, batches };
 }
 
 describe('the sender of batches', () => {
@@ -80,24 +93,20 @@ describe('the sender of batches', () => {
   });
 
   it('does not wait for more when half of its places are taken', async () => {
-    const { add, batches, sent, close } = sender([], { maxRecords: 10, flushInterval: 60_000 });
+    const { add, until, sent, close } = sender([], { maxRecords: 10, flushInterval: 60_000 });
     add(5);
-    while (batches.waiting > 0) await new Promise(setImmediate);
+    await until(1);
     expect(sent).to.deep.equal([5]);
     await close();
   });
 
-  it('tries at once what still waits when it is closed', async () => {
-    const { add, batches, sent, entries } = sender(['unavailable', 'unavailable', 'unavailable', 'unavailable', 'unavailable']);
+  it('tries once more what waits for its turn when it is closed', async () => {
+    const { add, close, sent, logger, losses } = sender(['unavailable'], { retryAfter: 3_600 });
     add(1);
-    while (entries.length === 0) await new Promise(setImmediate);
-    const before = sent.length;
-    const stop = new AbortController();
-    const closed = batches.close(stop.signal);
-    while (sent.length === before) await new Promise(setImmediate);
-    stop.abort();
-    await closed;
-    expect(sent).to.have.length(before + 1);
+    await logger.until(1);
+    await close();
+    expect(sent).to.deep.equal([1, 1]);
+    expect(losses.size).to.equal(0);
   });
 
   it('takes nothing any more once it is closed', async () => {
