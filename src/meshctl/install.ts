@@ -6,9 +6,11 @@ import type { KubeObject } from '../model/object.ts';
 import type { installFlags } from './flags.ts';
 import { applyAll } from './install/apply.ts';
 import { withCluster } from './install/cluster-client.ts';
+import type { ClusterScope } from './install/leftovers.ts';
 import { definitions, installationObjects } from './install/manifests.ts';
 import { requireMixsUnused } from './install/mixs-in-use.ts';
 import { requireNamespaceName } from './install/options.ts';
+import { requireOwnWebhook } from './install/other-control-plane.ts';
 import { isFailure, type ObjectOutcome, printObjects, printOutcomes } from './install/outcome.ts';
 import { prune } from './install/prune.ts';
 import { reportTo } from './install/report.ts';
@@ -47,7 +49,7 @@ async function apply(objects: readonly KubeObject[], { options, given }: Install
   const report = reportTo(host, { silent: !asText, suffix: dryRun ? ' (server dry run)' : '' });
   const outcomes = await withCluster(options.orchconfig, host, async (client) => {
     const wait = options.wait ? options.timeout : undefined;
-    if (options.mixs === 'none' && !options.crds) await requireMixsUnused({ client, namespace, signal });
+    if (!options.crds) await requireInstallable(options, { client, names, namespace, signal });
     const applied = await applyAll(objects, { client, forceConflicts: options['force-conflicts'], dryRun, wait, report, signal });
     if (options.crds || applied.some(({ outcome }) => outcome.type === 'failed')) return applied;
     return [...applied, ...(await prune(objects, { client, names, namespace, dryRun, report, signal }))];
@@ -56,6 +58,12 @@ async function apply(objects: readonly KubeObject[], { options, given }: Install
   const untried = objects.length - countOf(outcomes, objects);
   if (untried > 0) host.stderr.write(`error: ${untried} objects that need what failed were not tried\n`);
   return outcomes.some(isFailure) ? 1 : 0;
+}
+
+/** Before anything is changed. */
+async function requireInstallable(options: InstallInvocation['options'], scope: ClusterScope): Promise<void> {
+  if (!options['force-conflicts']) await requireOwnWebhook(scope);
+  if (options.mixs === 'none') await requireMixsUnused(scope);
 }
 
 function countOf(outcomes: readonly ObjectOutcome[], objects: readonly KubeObject[]): number {

@@ -215,6 +215,15 @@ describe('meshctl install --apply', function () {
     expect((await apply()).out).to.include('deployment.apps/mesh-mixs deleted');
   });
 
+  it('does not take the pods of another control plane over by the way', async () => {
+    await apply();
+    const second = ['--apply', '--mixs', 'none', '--orchconfig', cluster.kubeconfig, '--namespace', 'second-under-install'];
+    const refused = await runMeshctl(install, second, { domain: DOMAIN });
+    expect([refused.code, refused.out]).to.deep.equal([1, '']);
+    expect(refused.err).to.include(`a control plane is installed in namespace ${NAMESPACE}`);
+    expect(cluster.kubectl(['get', 'namespaces', '-o', 'name'])).not.to.include('second-under-install');
+  });
+
   it('is undone by uninstall, which asks, and keeps policies, configuration and the key of the authority', async () => {
     cluster.kubectl(['create', 'namespace', NAMESPACE]);
     await apply('--crds');

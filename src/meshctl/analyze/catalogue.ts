@@ -32,6 +32,11 @@ export const CATALOGUE = {
     'invalid injection configuration',
     'correct the key "config" of the ConfigMap; the injector keeps the last good one',
   ),
+  MESH115: entry(
+    'error',
+    'mixs that nobody can reach',
+    'correct the name, create the service, or take the key out of the mesh configuration',
+  ),
 
   MESH201: entry('error', 'policies conflict', 'delete one of the two, or merge them: the older one is in force'),
   MESH202: entry('warning', 'policy targets a service that does not exist', 'correct the name, or create the service'),

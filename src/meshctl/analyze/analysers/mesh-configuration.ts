@@ -1,6 +1,7 @@
 import { formatProblem } from '../../../lib/errors.ts';
 import { DEFAULT_MESH_CONFIG, type MeshConfig } from '../../../model/mesh-config.ts';
 import { MESH_CONFIG_MAP } from '../../../model/parse/validate.ts';
+import { mixsProblems } from '../../../xds/mixs-problems.ts';
 import { type Finding, type Subject, subjectOf } from '../finding.ts';
 import { dataOf, type MeshState } from '../mesh-state.ts';
 
@@ -11,7 +12,7 @@ const FIXED_PORTS: Readonly<Record<number, string>> = {
   15090: "the proxy's statistics",
 };
 
-/** MESH111, MESH112, MESH113: the mesh configuration is wrong, or is where nobody reads it. */
+/** MESH111, MESH112, MESH113, MESH115: the mesh configuration is wrong, names what is not there, or is where nobody reads it. */
 export function meshConfiguration(state: MeshState): readonly Finding[] {
   const { unusable, snapshot, objects, rootNamespace } = state;
   const own: Subject = { kind: 'ConfigMap', namespace: rootNamespace, name: MESH_CONFIG_MAP.name };
@@ -33,7 +34,10 @@ export function meshConfiguration(state: MeshState): readonly Finding[] {
     const message = `is the mesh configuration by its name, but the control plane reads the one of ${rootNamespace}`;
     return hasKey ? [{ code: 'MESH112', subject, message }] : [];
   });
-  return [...invalid, ...unread, ...portCollisions(snapshot.mesh, own), ...otherRoot(snapshot.mesh, own)];
+  const unreachable = mixsProblems(snapshot).map(
+    ({ path, message }): Finding => ({ code: 'MESH115', subject: own, message: `${path}: ${message}` }),
+  );
+  return [...invalid, ...unread, ...portCollisions(snapshot.mesh, own), ...otherRoot(snapshot.mesh, own), ...unreachable];
 }
 
 function portCollisions({ proxyListenPort, proxyInboundListenPort }: MeshConfig, subject: Subject): readonly Finding[] {
