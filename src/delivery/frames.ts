@@ -58,6 +58,16 @@ export class Frames {
     );
   }
 
+  /** As sotw(), without those that are the same in `from`; empty when all are. */
+  sotwChanges(from: ResourceSet, to: ResourceSet, interest: Interest): Buffer {
+    const isChanged = ({ name, version }: EncodedResource): boolean => from.resources.get(name)?.version !== version;
+    return this.#remembered(
+      `changes ${this.#idOf(from)} ${this.#idOf(to)} ${keyOf(interest)}`,
+      () => encodeFields(select(to, interest).flatMap((resource): Field[] => (isChanged(resource) ? [[2, resource.any]] : []))),
+      (frame) => frame.length,
+    );
+  }
+
   /**
    * The `resources` and `removed_resources` of a DeltaDiscoveryResponse for a client that holds `from` of its interest. What is
    * `asked` is answered in any case: sent though unchanged, or as removed when there is no such resource.

@@ -1,9 +1,14 @@
-/** State of the world: every response holds everything the client subscribed to. https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol */
+/**
+ * State of the world: every response to a request holds everything the client subscribed to, and so does every change of what it subscribed
+ * to by the wildcard, as absence is deletion there. Of named resources a change holds those that are different: a client keeps the others.
+ * https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#grouping-resources-into-responses
+ */
 import { type Frames, responseHead } from './frames.ts';
 import { ALL, type Interest } from './interest.ts';
 import type { ResourceSet, TypeUrl } from './ports.ts';
 import type { SotwRequest } from './request.ts';
 import { NO_VERDICT, NOTHING, type Response, type Subscription, type Verdict } from './subscription.ts';
+import { CLUSTER, LISTENER } from './types.ts';
 
 const WILDCARD = '*';
 
@@ -17,6 +22,8 @@ export class SotwSubscription implements Subscription<SotwRequest> {
   #inFlight = false;
   #owed = true;
   #sent: { readonly set: ResourceSet; readonly version: string } | undefined;
+  /** The set that the client's resources are those of, as far as it is known. */
+  #held: ResourceSet | undefined;
   #rejectedVersion: string | undefined;
   #parentSentInFlight = false;
 
@@ -57,19 +64,20 @@ export class SotwSubscription implements Subscription<SotwRequest> {
       return undefined;
     }
     const version = this.#frames.versionOf(set, interest);
-    const unchanged = version === this.#sent?.version && !this.#owed;
+    const asked = this.#owed;
     this.#owed = false;
-    if (unchanged || version === this.#rejectedVersion) return undefined;
+    if ((version === this.#sent?.version && !asked) || version === this.#rejectedVersion) return undefined;
+    const resources = asked ? this.#frames.sotw(set, interest) : this.#changed(set, interest);
     this.#sent = { set, version };
     this.#nonce = nonce;
     this.#inFlight = true;
     this.#parentSentInFlight = false;
-    const chunks = [responseHead(version, this.typeUrl, nonce), this.#frames.sotw(set, interest)];
-    return { version, nonce, chunks, contents: NOTHING };
+    return { version, nonce, chunks: [responseHead(version, this.typeUrl, nonce), resources], contents: NOTHING };
   }
 
   resend(): void {
     this.#owed = true;
+    this.#held = undefined;
     this.#rejectedVersion = undefined;
   }
 
@@ -77,13 +85,24 @@ export class SotwSubscription implements Subscription<SotwRequest> {
     this.#parentSentInFlight = this.#inFlight;
   }
 
+  #changed(set: ResourceSet, interest: Interest): Buffer {
+    const held = this.#held;
+    const isWhole = interest.type !== 'names' || this.typeUrl === CLUSTER || this.typeUrl === LISTENER;
+    const changes = isWhole || held === undefined ? undefined : this.#frames.sotwChanges(held, set, interest);
+    // Some are gone, and nothing else: there is no way to say so but to send the rest.
+    return changes === undefined || changes.length === 0 ? this.#frames.sotw(set, interest) : changes;
+  }
+
   #settle(request: SotwRequest): Verdict {
     this.#inFlight = false;
     if (request.rejection !== undefined) {
+      // It may have taken some of it over, and some not.
+      this.#held = undefined;
       this.#rejectedVersion = this.#sent?.version;
       return { type: 'nacked', message: request.rejection };
     }
     this.#rejectedVersion = undefined;
+    this.#held = this.#sent?.set;
     // The client may have folded its new request for what the parent leads to into this acknowledgement.
     if (this.#parentSentInFlight) this.#owed = true;
     return { type: 'acked' };

@@ -104,6 +104,12 @@ for (const mode of ['GRPC', 'DELTA_GRPC'] as const) {
       );
       await answers('/mark', 'third');
       await answers('/', 'one');
+      publishEndpoints(1, 1);
+      await answers('/', 'two');
+      // The endpoints of this one did not come along.
+      publishRoute('svc-0', 'fourth');
+      await answers('/mark', 'fourth');
+      expect(await get(port, '/')).to.equal('two');
       expect(bench.count('nacked')).to.equal(0);
     });
 
