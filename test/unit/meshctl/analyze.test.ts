@@ -305,6 +305,14 @@ const INJECTION: readonly Row[] = [
     change: pod('bare'),
     found: ['MESH701 Pod foo/bare: has no sidecar, though its namespace is labelled and the injection policy is enabled'],
   },
+  {
+    title: 'a pod of the control plane that asked for a sidecar and started without',
+    change: ['mixs', 'pilot']
+      .map((name) => pod(name, name === 'mixs' ? ', labels: {mesh-injection: enabled}' : ''))
+      .join('---\n')
+      .replaceAll('namespace: foo', 'namespace: mesh-system'),
+    found: ['MESH701 Pod mesh-system/mixs: has no sidecar, though it is labelled and the injection policy is enabled'],
+  },
   { title: 'a pod that does not want one', change: pod('bare', ', annotations: {sidecar.mesh.io/inject: "false"}'), found: [] },
   {
     title: 'a pod that cannot have one',
@@ -599,6 +607,14 @@ describe('meshctl analyze', () => {
       ]);
       expect(found(changed(webhook({ caBundle: base64(other.certificate.toString()) })))).to.deep.equal([
         `MESH605 ${NAME}: caBundle does not lead to the certificate of Secret mesh-system/mesh.mesh-sidecar-injector-service-account, a certificate without subject (serial ${leaf.serialNumber})`,
+      ]);
+    });
+
+    it('looks at the one for pods of the control plane too', () => {
+      const own = webhook({ caBundle: '' }, { name: names.ownWebhookName, failurePolicy: 'Ignore', namespaceSelector: {} });
+      expect(found(changed(webhook({ caBundle: bundle() }), { ...own, metadata: { name: 'own' } }))).to.deep.equal([
+        'MESH604 MutatingWebhookConfiguration own: caBundle is empty, so the API server trusts nobody: new pods of mixs start without a sidecar',
+        'MESH606 MutatingWebhookConfiguration own: failurePolicy is Ignore: while nobody answers, new pods of mixs start without a sidecar',
       ]);
     });
 
