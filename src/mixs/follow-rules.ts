@@ -9,6 +9,7 @@ import { Permissions } from '../rules/rbac/permissions.ts';
 import { type Collection, followKind } from '../sources/collection.ts';
 import { createDebouncer, type Timers } from '../sources/debounce.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
+import type { OpenedStore } from '../sources/store/open.ts';
 import type { Handler } from './adapter/adapter.ts';
 import { createDispatcher, type DispatchOptions } from './dispatch/dispatch.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -26,7 +27,7 @@ export interface RulesInForce {
 }
 
 export interface FollowRulesOptions {
-  readonly store: ObjectStore;
+  readonly store: ObjectStore & Pick<OpenedStore, 'placeOf'>;
   readonly kinds: readonly ResourceKind[];
   readonly dispatch: DispatchOptions;
   /** `permissions` gives what the roles in force allow when it is called. */
@@ -56,7 +57,7 @@ export async function followRules(options: FollowRulesOptions): Promise<Followed
   });
   let collections: readonly Collection<KubeObject>[] = [];
   let current: RulesInForce | undefined;
-  const told = new ProblemLog(logger);
+  const told = new ProblemLog(logger, (object) => store.placeOf?.(object));
 
   const compile = (): RulesInForce => {
     const objects = collections.flatMap((collection) => collection.values());
@@ -92,10 +93,12 @@ export async function followRules(options: FollowRulesOptions): Promise<Followed
 /** Logs every problem once, and once more when it is gone. */
 class ProblemLog {
   readonly #logger: Logger;
+  readonly #placeOf: (object: KubeObject) => string | undefined;
   #told = new Map<string, ObjectProblem>();
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, placeOf: (object: KubeObject) => string | undefined) {
     this.#logger = logger;
+    this.#placeOf = placeOf;
   }
 
   tell(problems: readonly ObjectProblem[]): void {
@@ -103,8 +106,10 @@ class ProblemLog {
       problems.map((problem) => [JSON.stringify([describeObject(problem.object), problem.path, problem.message]), problem]),
     );
     for (const [key, { object, path, message, inForce }] of now) {
-      if (!this.#told.has(key))
-        this.#logger.error('configuration refused', { object: describeObject(object), path, reason: message, inForce });
+      if (this.#told.has(key)) continue;
+      const file = this.#placeOf(object);
+      const place = file === undefined ? {} : { file };
+      this.#logger.error('configuration refused', { object: describeObject(object), ...place, path, reason: message, inForce });
     }
     for (const [key, { object, path }] of this.#told) {
       if (!now.has(key)) this.#logger.info('configuration is right again', { object: describeObject(object), path });

@@ -63,6 +63,7 @@ function configurationPage(rules: FollowedRules, store: OpenedStore, conditions:
       ...store.problems().map((problem) => ({ problem: formatProblem(problem), inForce: 'last good' })),
       ...configuration.problems.map(({ object, inForce, ...problem }) => ({
         object: describeObject(object),
+        file: store.placeOf?.(object),
         problem: formatProblem(problem),
         inForce,
       })),

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Duration, seconds } from '../../lib/duration.ts';
 import { formatProblem, MeshError, type Problem } from '../../lib/errors.ts';
-import { groupOf, type Kinds } from '../../model/kinds.ts';
+import { findKind, groupOf, type Kinds } from '../../model/kinds.ts';
 import { describeRef, type KubeObject, type ObjectRef, type ResourceKind } from '../../model/object.ts';
 import type { KindedObject } from '../../model/parse/object.ts';
 import { removeDurably, writeAtomically } from './atomic-write.ts';
@@ -107,6 +107,12 @@ export class DirectoryStore implements ObjectStore {
   /** What is wrong with the files right now. */
   problems(): readonly Problem[] {
     return this.#tree.problems();
+  }
+
+  placeOf({ apiVersion, kind, metadata }: KubeObject): string | undefined {
+    const known = findKind(this.#options.kinds, apiVersion, kind);
+    const found = known === undefined ? undefined : this.#tree.find(keyOf(known, metadata));
+    return found === undefined ? undefined : this.#placeOf(found);
   }
 
   async close(): Promise<void> {

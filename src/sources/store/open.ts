@@ -7,6 +7,7 @@ import { openInCluster, openKubeconfig } from '../../io/kubernetes/open-client.t
 import type { Duration } from '../../lib/duration.ts';
 import { MeshError, type Problem } from '../../lib/errors.ts';
 import { groupOf, type Kinds } from '../../model/kinds.ts';
+import type { KubeObject } from '../../model/object.ts';
 import { validateObject } from '../../model/parse/validate.ts';
 import { DirectoryStore } from './directory.ts';
 import { KubernetesStore } from './kubernetes/kubernetes-store.ts';
@@ -32,6 +33,8 @@ export interface OpenStoreDeps {
 /** A store, and what is wrong with what it holds right now. */
 export interface OpenedStore extends ObjectStore {
   problems(): readonly Problem[];
+  /** `file:line` where an object is defined; undefined for one that is gone, and in stores without files. */
+  placeOf?(object: KubeObject): string | undefined;
   /** The API server behind it, for what is asked of one and is no object; undefined for other stores. */
   readonly client?: KubernetesClient;
 }
