@@ -1,6 +1,6 @@
-import { defineScalarTag, NOT_RESOLVED } from 'js-yaml';
 import { Liquid, type Template } from 'liquidjs';
 import { MeshError } from '../lib/errors.ts';
+import { MARK_CHARACTERS, mark, markTag, substitution } from './marks.ts';
 import { isRecord, type JsonObject } from './shape.ts';
 import { parseYaml } from './yaml.ts';
 
@@ -23,49 +23,86 @@ export const FILTERS: readonly string[] = [
   ...['default', 'append', 'prepend', 'replace', 'downcase', 'upcase', 'strip', 'truncate', 'split', 'join'],
   ...['first', 'last', 'size', 'concat', 'compact', 'uniq', 'sort', 'map', 'where', 'plus', 'minus'],
 ];
-/** Each shape of rendered text is parsed once; pods have few shapes, since values are no part of the text. */
-const PARSED_LIMIT = 64;
-const MARK = /\uE000(\d+)\uE001/g;
-const ONE_MARK = /^\uE000(\d+)\uE001$/;
+/** What is different for every pod; whatever prints nothing of it is rendered once for all pods with the same other variables. */
+const PER_POD = 'pod';
+/** Tags that reach beyond themselves, into what follows. */
+const FAR_REACHING = /\{%-?\s*(assign|break|continue)\b/;
+/** Kept: so many sets of the other variables, their texts of at most so many characters, and for each so many shapes of documents. */
+const BASES_LIMIT = 16;
+const MAX_KEY = 16_384;
+const SHAPES_LIMIT = 16;
 
-/** A plain scalar that is one mark. */
-class Mark {
-  readonly index: number;
-
-  constructor(index: number) {
-    this.index = index;
-  }
+/** Consecutive parts of a template, all of which print something of the pod, or none. */
+interface Run {
+  readonly perPod: boolean;
+  readonly nodes: Template[];
 }
 
-const markTag = defineScalarTag<Mark>('tag:yaml.org,2002:mark', {
-  implicit: true,
-  implicitFirstChars: ['\uE000'],
-  resolve: (source) => {
-    const mark = ONE_MARK.exec(source);
-    return mark === null ? NOT_RESOLVED : new Mark(Number(mark[1]));
-  },
-  identify: (value) => value instanceof Mark,
-});
+/** What a template yields for one set of variables other than the pod's. */
+interface Base {
+  /** By run; of those per pod, nothing. */
+  readonly texts: readonly string[];
+  readonly values: readonly unknown[];
+  /** Documents by the texts of the runs per pod, parsed once: values are no part of a text, so that there are few. */
+  readonly documents: Map<string, (values: readonly unknown[]) => unknown>;
+}
 
 /** Compiles the text of a template. Throws MeshError `invalid` with the line when it is no valid Liquid. */
 export function compileTemplate(text: string): CompiledTemplate {
-  if (/[\uE000\uE001]/.test(text))
+  if (MARK_CHARACTERS.test(text))
     throw new MeshError('invalid', 'the template contains the private characters U+E000 or U+E001, which mark values');
   let values: unknown[] = [];
-  const engine = restrictedEngine((value) => `\uE000${values.push(value) - 1}\uE001`);
-  const template = attempt(() => engine.parse(text));
-  const parsed = new Map<string, unknown>();
+  const engine = restrictedEngine((value) => mark(values.push(value) - 1));
+  const runs = attempt(() => runsOf(engine, text));
+  const bases = new Map<string, Base>();
+
+  /** The texts of the runs that are per pod, or of the others; their values go to `values`. */
+  function render(perPod: boolean, variables: JsonObject): readonly string[] {
+    return attempt(() => runs.map((run) => (run.perPod === perPod ? renderText(engine, run.nodes, variables) : '')));
+  }
+
+  function baseFor(variables: JsonObject): Base {
+    const key = JSON.stringify({ ...variables, [PER_POD]: undefined });
+    const known = bases.get(key);
+    if (known !== undefined) return known;
+    values = [];
+    const base = { texts: render(false, variables), values, documents: new Map() };
+    if (key.length <= MAX_KEY) bases.set(key, base);
+    const [oldest] = bases.size > BASES_LIMIT ? bases.keys() : [];
+    if (oldest !== undefined) bases.delete(oldest);
+    return base;
+  }
+
   return {
     render(variables) {
-      values = [];
-      const rendered = attempt(() => renderText(engine, template, variables));
-      const document = parsed.get(rendered) ?? parseYaml(rendered, markTag);
-      if (parsed.size < PARSED_LIMIT) parsed.set(rendered, document);
-      const result = substitute(document, values);
+      const base = baseFor(variables);
+      values = [...base.values];
+      const texts = render(true, variables);
+      const shape = texts.join('\0');
+      let fill = base.documents.get(shape);
+      if (fill === undefined) {
+        const document = parseYaml(base.texts.map((shared, index) => `${shared}${texts[index]}`).join(''), markTag);
+        fill = substitution(document, base.values);
+        if (base.documents.size < SHAPES_LIMIT) base.documents.set(shape, fill);
+      }
+      const result = fill(values);
       if (!isRecord(result)) throw new MeshError('invalid', 'the template does not yield a YAML mapping');
       return result;
     },
   };
+}
+
+function runsOf(engine: Liquid, text: string): readonly Run[] {
+  const nodes = engine.parse(text);
+  const isWhole = FAR_REACHING.test(text);
+  const runs: Run[] = [];
+  for (const node of nodes) {
+    const perPod = isWhole || Object.hasOwn(engine.analyzeSync([node], { partials: false }).globals, PER_POD);
+    const last = runs.at(-1);
+    if (last?.perPod === perPod) last.nodes.push(node);
+    else runs.push({ perPod, nodes: [node] });
+  }
+  return runs;
 }
 
 function restrictedEngine(outputEscape: (value: unknown) => string): Liquid {
@@ -86,52 +123,4 @@ function attempt<T>(work: () => T): T {
   } catch (error) {
     throw new MeshError('invalid', `the template is wrong: ${MeshError.from(error).message}`, error);
   }
-}
-
-/** Where in a pod a value stands, as far as the kubelet treats it differently there. */
-type Place = 'pod' | 'container' | 'environment' | 'expanded';
-
-/** https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/ */
-function placeOf(key: string, place: Place): Place {
-  switch (place) {
-    case 'pod':
-      return key === 'containers' || key === 'initContainers' ? 'container' : 'pod';
-    case 'container':
-      if (key === 'args' || key === 'command') return 'expanded';
-      // The commands of hooks are run as they are.
-      return key === 'env' ? 'environment' : key === 'lifecycle' ? 'pod' : 'container';
-    case 'environment':
-      return key === 'value' ? 'expanded' : 'environment';
-    case 'expanded':
-      return 'expanded';
-  }
-}
-
-function substitute(node: unknown, values: readonly unknown[], place: Place = 'pod'): unknown {
-  if (node instanceof Mark) return literal(values[node.index], place);
-  if (typeof node === 'string') return fillIn(node, values, place);
-  if (Array.isArray(node)) return node.map((item) => substitute(item, values, place));
-  if (!isRecord(node)) return node;
-  const fields = Object.entries(node).map(([key, value]) => [
-    fillIn(key, values, 'pod'),
-    substitute(value, values, placeOf(key, place)),
-  ]);
-  return Object.fromEntries(fields);
-}
-
-/** A dollar sign of a value is one, and begins no reference to a variable of the container, some of which may be secrets. */
-function literal(value: unknown, place: Place): unknown {
-  if (place !== 'expanded') return value;
-  if (typeof value === 'string') return value.replaceAll('$', '$$$$');
-  return Array.isArray(value) ? value.map((item) => literal(item, place)) : value;
-}
-
-/** One pass: a value that itself looks like a mark stays as it is. */
-function fillIn(text: string, values: readonly unknown[], place: Place): string {
-  if (!text.includes('\uE000')) return text;
-  return text.replace(MARK, (_, index) => asText(literal(values[Number(index)], place)));
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -78,6 +78,28 @@ describe('injection template', () => {
     expect(template.render({ list: ['d', 'e'] })).to.deep.equal({ items: ['d', 'e'], many: true });
   });
 
+  const TEXTS = [
+    'shared: {{ settings.a }}\npod: {{ pod.name }}\nlist: [{{ settings.a }}, {{ pod.name }}, x-{{ settings.b }}-{{ pod.name }}]\nmap: {"{{ settings.b }}": {{ pod.name }}}',
+    'a: {% if settings.a == pod.name %}same{% else %}{{ settings.b }}{% endif %}\nb: {{ settings[pod.name] | default: pod.name }}',
+    '{% assign x = pod.name %}a: {{ x }}\nb: {{ settings.a | append: x }}',
+    '{% for pod in settings.list %}"{{ pod }}": {{ settings.a }}\n{% endfor %}a: {{ pod.name }}',
+  ];
+  const value = fc.constantFrom('a', 'b', '', '\uE0000\uE001', '\uE0001\uE001', '$');
+  const variables = fc.tuple(value, value, value).map(([name, a, b]) => ({
+    pod: { name },
+    settings: { a, b, list: ['k'], '': '', $: 'd', '\uE0000\uE001': 'm', '\uE0001\uE001': 'n' },
+  }));
+  for (const text of TEXTS) {
+    it(`gives each of many pods what the first would get, by ${JSON.stringify(text)}`, () => {
+      const template = compileTemplate(text);
+      fc.assert(
+        fc.property(variables, (each) => {
+          expect(template.render(each)).to.deep.equal(compileTemplate(text).render(each));
+        }),
+      );
+    });
+  }
+
   for (const [title, text] of [
     ['the filter raw, which prints past the marks', 'a: {{ v | raw }}'],
     ['the tag echo, which prints past the marks', 'a: {% echo v %}'],
