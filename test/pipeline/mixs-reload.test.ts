@@ -67,7 +67,7 @@ describe('mixs over files that change', function () {
     expect(await isDenied('b')).to.equal(false);
     const [refused, ...others] = await problems();
     expect(refused).to.include({ object: 'rule mesh-system/deny', file: `${file}:18`, inForce: 'last good' });
-    expect(refused?.problem).to.match(/^spec\.match: column 21: /);
+    expect(refused?.problem).to.match(/^spec\.match: column 18: /);
     expect(others).to.deep.equal([]);
     expect(server.log).to.include(
       `configuration refused\tobject="rule mesh-system/deny" file=${file}:18 path=spec.match reason=`,
