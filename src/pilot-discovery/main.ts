@@ -26,6 +26,7 @@ import { createDebugAccess } from './debug-access.ts';
 import { createFeedback, type Feedback } from './feedback.ts';
 import { DISCOVERY_SCOPES, type DiscoveryFlags } from './flags.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { createMixsProblemLog } from './mixs-problem-log.ts';
 import { monitoringHandler } from './monitoring.ts';
 import { pagesHandler } from './pages.ts';
 import { createPipeline } from './pipeline.ts';
@@ -122,6 +123,7 @@ async function serveUntil(
   };
   const checking = setInterval(feedback.check, CHECK_MS);
   signal.addEventListener('abort', () => clearInterval(checking), { once: true });
+  const tellOfMixs = createMixsProblemLog(loggers.main);
   const pipeline = await createPipeline({
     config,
     registryStore: stores.registry,
@@ -133,6 +135,7 @@ async function serveUntil(
     onPublish: (since) => {
       feedback.onPublish(since);
       status.touch();
+      tellOfMixs(publisher.snapshot);
     },
     onKeySetFetch: metrics.jwksFetched,
     logger: loggers.main,

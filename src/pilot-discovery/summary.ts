@@ -7,6 +7,7 @@ import type { Snapshot } from '../model/snapshot.ts';
 import { describePolicy } from '../policy/describe.ts';
 import { policyProblems } from '../policy/problems.ts';
 import { decodeResource } from '../xds/decode.ts';
+import { mixsProblems } from '../xds/mixs-problems.ts';
 import type { TranslationProblem } from '../xds/translate.ts';
 import { listed } from './debug-response.ts';
 import type { Proxies } from './proxies.ts';
@@ -78,7 +79,8 @@ function allProblems(sources: SummarySources, snapshot: Snapshot): readonly Prob
   const ofServices = sources
     .translationProblems(snapshot)
     .map(({ service, message }) => ({ path: `Service ${describeService(service)}`, message }));
-  return [...sources.problems(), ...ofPolicies, ...ofServices];
+  const ofMixs = mixsProblems(snapshot).map(({ path, message }) => ({ path: `mesh configuration: ${path}`, message }));
+  return [...sources.problems(), ...ofPolicies, ...ofServices, ...ofMixs];
 }
 
 function summariseRejection({ typeUrl, objects, proxies, message, since }: Rejection): RejectionSummary {

@@ -290,6 +290,16 @@ const CONFIGURATION: readonly Row[] = [
     ],
   },
   {
+    title: 'a mixs that is no service, or not on that port',
+    change: meshConfig(
+      'mixerCheckServer: mixs.foo.svc.cluster.local:9091\nmixerReportServer: httpbin.foo.svc.cluster.local:9091',
+    ),
+    found: [
+      'MESH115 ConfigMap mesh-system/mesh: mixerCheckServer: no service of the mesh has the host name mixs.foo.svc.cluster.local: every request to a sidecar is refused with 503; correct the name, create the service, or set disablePolicyChecks: true',
+      'MESH115 ConfigMap mesh-system/mesh: mixerReportServer: httpbin.foo.svc.cluster.local has no port 9091, but 8000, 9000: nothing is reported; correct the name, or create the service',
+    ],
+  },
+  {
     title: 'an injection configuration with a mistake',
     change: `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mesh-sidecar-injector, namespace: mesh-system}\ndata: {config: "policy: always\\ntemplate: x"}\n`,
     found: ['MESH114 ConfigMap mesh-system/mesh-sidecar-injector: key "config": policy: must be enabled or disabled'],
