@@ -1,3 +1,6 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { CheckResult, Handler, QuotaRequest, QuotaResult } from '../../src/mixs/adapter/adapter.ts';
@@ -8,6 +11,7 @@ import { adapterEnvironment, type TestEnvironment } from '../fakes/adapter-envir
 import { compiledInstance } from '../fakes/rule-instances.ts';
 import { freePort } from '../harness/ca-process.ts';
 import { requireGrpcAdapter, SampleAdapter, type SampleReport } from '../harness/grpc-adapter.ts';
+import { TestRoot } from '../harness/test-authority.ts';
 
 const POLL_MS = 10;
 /** Longer than any answer takes on a busy machine. */
@@ -235,5 +239,77 @@ describe('a gRPC adapter', function () {
     stop.abort();
     expect((await asked)?.status.code).to.equal(1);
     expect(condition()).to.include({ circuit: 'closed', failures: 0, waiting: 0 });
+  });
+
+  describe('over TLS', () => {
+    let secured: SampleAdapter;
+    let root: TestRoot;
+    let files: string;
+
+    const write = (name: string, pem: string): string => {
+      const path = join(files, name);
+      writeFileSync(`${path}.new`, pem, { mode: 0o600 });
+      renameSync(`${path}.new`, path);
+      return path;
+    };
+
+    before(async function () {
+      files = mkdtempSync(join(tmpdir(), 'grpc-adapter-'));
+      root = await TestRoot.create();
+      const { keyPem, chainPem } = await root.identity({ type: 'dns', value: 'adapter.test' });
+      const flags = ['-tls-cert', write('server.pem', chainPem), '-tls-key', write('server-key.pem', keyPem)];
+      secured = new SampleAdapter(requireGrpcAdapter(this), await freePort(), [
+        ...flags,
+        '-tls-client-ca',
+        write('ca.pem', root.pem),
+      ]);
+      await secured.start();
+    });
+
+    after(async () => {
+      await secured?.remove();
+      if (files !== undefined) rmSync(files, { recursive: true, force: true });
+    });
+
+    async function client(by: TestRoot): Promise<object> {
+      const { keyPem, chainPem } = await by.identity({ type: 'dns', value: 'mixs' });
+      return {
+        caCertificates: join(files, 'ca.pem'),
+        clientCertificate: write('client.pem', chainPem),
+        privateKey: write('client-key.pem', keyPem),
+        serverName: 'adapter.test',
+      };
+    }
+
+    it('decides for those who prove who they are, and takes up certificates that are replaced', async () => {
+      const other = await TestRoot.create();
+      const tls = await client(other);
+      const { check, until, condition } = open({
+        address: `127.0.0.1:${secured.port}`,
+        tls,
+        params: { deny: ['mallory'] },
+        healthCheckInterval: '20ms',
+        // The connection is not given up for what has failed on it.
+        circuitBreaker: { consecutiveFailures: 1000 },
+      });
+      await until(({ failures }) => failures > 0);
+      expect((await check('mallory')).status.code).to.equal(14);
+      await client(root);
+      await refuses(check);
+      expect(condition().session).to.equal('open');
+    });
+
+    it('is not believed with a certificate of another name, or of an authority that is not trusted', async () => {
+      const address = `127.0.0.1:${secured.port}`;
+      const tls = await client(root);
+      const misnamed = open({ address, tls: { ...tls, serverName: 'another.test' } });
+      expect((await misnamed.check('alice')).status.code).to.equal(14);
+      expect(misnamed.condition().trouble).to.include('another.test');
+      const distrusting = open({ address, tls: { ...tls, caCertificates: write('other.pem', (await TestRoot.create()).pem) } });
+      expect((await distrusting.check('alice')).status.code).to.equal(14);
+      const unreadable = open({ address, tls: { ...tls, caCertificates: join(files, 'none.pem') } });
+      expect((await unreadable.check('alice')).status.code).to.equal(14);
+      expect(unreadable.condition().trouble).to.include('none.pem" cannot be read');
+    });
   });
 });
