@@ -43,29 +43,32 @@ export function openRbac(params: RbacParams, { handler, logger, permissions }: A
 }
 
 function accessOf({ subject, action }: Instances['authorization']): Access {
-  const { user = '', groups = '' } = subject;
-  const { namespace = '', service = '', method = '', path } = action;
+  const { user, groups = '' } = subject;
+  const { namespace = '', service = '', method, path } = action;
   return {
-    user: user === '' ? undefined : user,
+    user: present(user),
     groups: groups.split(',').flatMap((group) => group.trim() || []),
     subjectProperty: (name) => propertyOf(subject.properties, name),
     namespace,
     service,
-    method: method === '' ? undefined : method,
+    method: present(method),
     // What a caller writes behind the path must not make it end as a role wants it to.
-    path: path?.replace(/[?#].*$/s, ''),
+    path: present(path?.replace(/[?#].*$/s, '')),
     actionProperty: (key) => propertyOf(action.properties, key),
   };
 }
 
+/** Instances have empty texts for what requests do not have: `source.namespace | ""`. */
+const present = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
 /** A property as text; `labels[version]` is an entry of one that is a map. */
 function propertyOf(properties: Readonly<Record<string, TypedValue>>, key: string): string | undefined {
   const whole = ownOf(properties, key);
-  if (whole !== undefined) return whole.type === 'STRING_MAP' ? undefined : textOf(whole);
+  if (whole !== undefined) return whole.type === 'STRING_MAP' ? undefined : present(textOf(whole));
   const [, name, entry] = ENTRY.exec(key) ?? [];
   if (name === undefined || entry === undefined) return undefined;
   const map = ownOf(properties, name);
-  return map?.type === 'STRING_MAP' ? map.value.get(entry) : undefined;
+  return map?.type === 'STRING_MAP' ? present(map.value.get(entry)) : undefined;
 }
 
 const ownOf = (properties: Readonly<Record<string, TypedValue>>, name: string): TypedValue | undefined =>

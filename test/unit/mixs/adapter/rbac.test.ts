@@ -104,6 +104,19 @@ describe('the rbac adapter', () => {
     expect(await code({ user: '', properties: { 'source.namespace': text('baz') } })).to.equal(7);
   });
 
+  it('takes an empty text for what the request does not have, so that a * does not fit it', async () => {
+    const rules = [{ services: ['*'], constraints: [{ key: 'labels[version]', values: ['*'] }] }];
+    const roleRef = { kind: 'ServiceRole', name: 'any' };
+    const { code } = handlerOf({}, [
+      roleObject('ServiceRole', 'any', { rules }),
+      roleObject('ServiceRoleBinding', 'any', { subjects: [{ properties: { from: '*' } }], roleRef }),
+    ]);
+    const labels = (version: string) => ({ labels: { type: 'STRING_MAP', value: new Map([['version', version]]) } });
+    expect(await code({ properties: { from: text('bar') } })).to.equal(0);
+    expect(await code({ properties: { from: text('') } })).to.equal(7);
+    expect(await code({ properties: { from: text('bar') } }, { properties: labels('') })).to.equal(7);
+  });
+
   it('is not led astray by what stands behind a path', async () => {
     const { code } = handlerOf();
     expect(await code({}, { path: '/secret.html?x' })).to.equal(0);
