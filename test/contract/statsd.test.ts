@@ -27,7 +27,7 @@ function open(spec: object) {
     const values = { name: `${name}.metric.ns`, value, dimensions, monitoredResourceDimensions: {} };
     void handler.report?.([{ template: 'metric', values }], { signal: environment.signal });
   };
-  return { report, close: () => handler.close(environment.signal) };
+  return { report, close: () => handler.close(environment.signal), losses: environment.losses };
 }
 
 describe('the statsd adapter', () => {
@@ -43,6 +43,17 @@ describe('the statsd adapter', () => {
       'metrics.size.nameTemplate',
       'metrics.none',
     ]);
+  });
+
+  it('keeps a bounded number of packets that are not sent, and counts what is lost', async () => {
+    const { report, close, losses } = open({
+      address: `127.0.0.1:${await freePort()}`,
+      metrics: { size: { nameTemplate: 'bytes' } },
+    });
+    // Nothing is sent as long as this goes on.
+    for (let count = 0; count < 200_000; count++) report('size', { type: 'INT64', value: 1n });
+    expect(losses.get('queue full')).to.be.above(0);
+    await close();
   });
 
   it('has a real statsd count, and does not mind that it is away', async function () {

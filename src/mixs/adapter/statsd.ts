@@ -5,6 +5,8 @@ import type { AdapterEnvironment, Handler } from './adapter.ts';
 import { numberOf, textOf } from './value-text.ts';
 
 const MS_PER_S = 1_000;
+/** Packets that are not sent yet: a name server that hangs would have them wait without an end. */
+const MAX_UNSENT = 1_000;
 
 /** Sends metrics over UDP: whether anybody takes them is not known, and nothing waits for it. */
 export function openStatsd(params: StatsdParams, { handler, logger, lost }: AdapterEnvironment): Handler {
@@ -28,11 +30,21 @@ export function openStatsd(params: StatsdParams, { handler, logger, lost }: Adap
     report: (instances) => {
       for (const { template, values } of instances) {
         if (template !== 'metric') continue;
-        for (const metric of metrics) if (metric.instance === values.name) send(client, metric, values, samplingRate);
+        for (const metric of metrics) {
+          if (metric.instance !== values.name) continue;
+          if (unsent(client) < MAX_UNSENT) send(client, metric, values, samplingRate);
+          else lost(1, 'queue full');
+        }
       }
     },
     close: () => new Promise((resolve) => client.close(() => resolve())),
   };
+}
+
+/** The client's own count, which its types do not have. */
+function unsent(client: StatsD): number {
+  const count: unknown = Reflect.get(client, 'messagesInFlight');
+  return typeof count === 'number' ? count : 0;
 }
 
 function send(

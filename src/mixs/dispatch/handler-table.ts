@@ -2,6 +2,8 @@ import { MeshError } from '../../lib/errors.ts';
 import type { ConfiguredHandler } from '../../rules/config/configuration.ts';
 import type { Handler } from '../adapter/adapter.ts';
 
+const LAST_WORDS_MS = 500;
+
 interface Open {
   readonly handler: Handler;
   readonly close: () => Promise<void>;
@@ -62,7 +64,7 @@ export class HandlerTable {
       const handler = open(configured, stop.signal);
       const close = async (): Promise<void> => {
         try {
-          await handler.close(AbortSignal.timeout(graceMs));
+          await closed(handler, AbortSignal.timeout(graceMs));
         } catch (thrown) {
           onProblem(configured, MeshError.from(thrown));
         } finally {
@@ -76,4 +78,14 @@ export class HandlerTable {
       return undefined;
     }
   }
+}
+
+/** One that takes no notice of the end of its time is left behind: the others, and the end of the server, do not wait for it. */
+function closed(handler: Handler, limit: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new MeshError('deadline_exceeded', 'the handler does not end: what it still had is lost'));
+    // Who keeps to the limit ends just after it.
+    limit.addEventListener('abort', () => setTimeout(late, LAST_WORDS_MS), { once: true });
+    handler.close(limit).then(resolve, reject);
+  });
 }

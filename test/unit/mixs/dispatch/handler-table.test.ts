@@ -28,4 +28,29 @@ describe('the table of handlers', () => {
     await closed;
     expect(told).to.deep.equal(['flushed', 'closed']);
   });
+
+  it('does not wait for one that hangs, throws or is rejected at its end', async () => {
+    const ends: (() => Promise<void>)[] = [
+      () => new Promise(() => {}),
+      () => {
+        throw new Error('thrown');
+      },
+      () => Promise.reject(new Error('rejected')),
+    ];
+    const told: string[] = [];
+    const table = new HandlerTable({
+      open: () => ({ close: ends.pop() ?? (async () => {}) }),
+      onProblem: ({ id }, { message }) => told.push(`${id} ${message}`),
+      graceMs: 20,
+      sleep: async () => {},
+    });
+    const { handlers } = compileConfiguration(['a', 'b', 'c', 'd'].map((name) => ruleObject('noop', name)));
+    table.update(handlers.values());
+    await table.close();
+    expect(told).to.deep.equal([
+      'b.noop.mesh-system thrown',
+      'a.noop.mesh-system rejected',
+      'c.noop.mesh-system the handler does not end: what it still had is lost',
+    ]);
+  });
 });
