@@ -190,6 +190,15 @@ describe('meshctl install --apply', function () {
     expect(answer.trimEnd().split('\n')).to.have.length(out.split(/^---$/m).length - 1);
   });
 
+  it('goes along with what kubectl has applied on the server side', async () => {
+    const byKubectl = ['apply', '--server-side', '-f', '-'];
+    const { out } = await runMeshctl(install, ['--mixs', 'none', '--namespace', NAMESPACE], { domain: DOMAIN });
+    cluster.kubectl(byKubectl, out);
+    const { code, err } = await apply();
+    expect([code, err]).to.deep.equal([0, '']);
+    cluster.kubectl(byKubectl, out);
+  });
+
   it('leaves rules to the user from the first edit on, and removes the others together with mixs', async () => {
     await applyWithMixs();
     const rule = `rule.config.${DOMAIN}/request-log`;

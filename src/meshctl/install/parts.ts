@@ -116,22 +116,28 @@ function apart(labels: Fields): Fields {
 /** A process that takes this many times what it was given room for has a defect, and must not take the node with it. */
 const MEMORY_LIMIT_FACTOR = 4;
 
+/** In the form that the API server stores, so that several appliers of one object say the same. */
 function memoryLimit(request: string): string {
-  const [, amount = '', unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(request) ?? [];
-  if (amount === '') throw new Error(`${request} is no quantity of memory`);
-  return `${Number(amount) * MEMORY_LIMIT_FACTOR}${unit}`;
+  const [, amount = ''] = /^(\d+)Mi$/.exec(request) ?? [];
+  if (amount === '') throw new Error(`${request} is no quantity of memory in Mi`);
+  const limit = Number(amount) * MEMORY_LIMIT_FACTOR;
+  return limit % 1024 === 0 ? `${limit / 1024}Gi` : `${limit}Mi`;
 }
 
 function container({ name }: Component, parts: PodParts): Fields {
-  const mounts = parts.mounts?.map(({ name: mount, mountPath, readOnly = true }) => ({ name: mount, mountPath, readOnly }));
+  const mounts = parts.mounts?.map(({ name: mount, mountPath, readOnly = true }) => ({
+    name: mount,
+    mountPath,
+    ...(readOnly ? { readOnly } : {}),
+  }));
   return {
     name,
     image: parts.image,
     command: ['mesh'],
     args: parts.args,
     env: [
-      { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-      { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+      { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+      { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } } },
     ],
     ports: parts.ports,
     ...(parts.startupProbe === undefined ? {} : { startupProbe: parts.startupProbe }),
