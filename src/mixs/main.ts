@@ -18,6 +18,7 @@ import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { HandlerConditions } from './adapter/handler-conditions.ts';
 import { openHandler } from './adapter/openers.ts';
 import { ScrapedRegistries } from './adapter/scraped-registries.ts';
+import { boundedBytes, byteBudget } from './api/bounded-bytes.ts';
 import { envoyMethods } from './api/envoy.ts';
 import { measured } from './api/measured.ts';
 import { mixerMethods } from './api/mixer.ts';
@@ -111,7 +112,10 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
     },
   };
   const health = createHealthService();
-  const methods = measured([...mixerMethods(api), ...envoyMethods(api)], metrics);
+  const methods = measured(
+    boundedBytes([...mixerMethods(api), ...envoyMethods(api)], byteBudget(options.maxMessageSize)),
+    metrics,
+  );
   const server = createGrpcServer(
     {
       methods: [...(spans?.methods(methods) ?? methods), ...health.methods],

@@ -79,6 +79,15 @@ describe('the stdio adapter', () => {
     }
   });
 
+  it('counts what a full disk does not take', () => {
+    const { report, environment } = open({ logStream: 'FILE', outputPath: '/dev/full' });
+    void report(entry('a'), entry('b'));
+    expect(environment.losses.get('refused')).to.equal(2);
+    expect(environment.written())
+      .to.match(/^error: h\.x\.mesh-system: "\/dev\/full" cannot be written.*ENOSPC/)
+      .and.match(/^[^\n]*\n$/);
+  });
+
   it('writes metrics to a file', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'stdio-'));
     try {
