@@ -202,7 +202,7 @@ describe('a gRPC adapter', function () {
   });
 
   it('makes nobody wait for long while it hangs, and many not at all', async () => {
-    const { check, until } = open({
+    const { check, until, condition } = open({
       params: { deny: ['mallory'] },
       deadline: '200ms',
       circuitBreaker: { openDuration: '200ms' },
@@ -211,7 +211,9 @@ describe('a gRPC adapter', function () {
     await refuses(check);
     sample.freeze();
     try {
-      const many = await Promise.all(Array.from({ length: 1_500 }, () => check('mallory')));
+      const asked = Array.from({ length: 1_500 }, () => check('mallory'));
+      expect(condition().waiting).to.equal(1_000);
+      const many = await Promise.all(asked);
       expect(new Set(many.map(({ status }) => status.code))).to.deep.equal(new Set([14]));
       await until(({ circuit }) => circuit !== 'closed');
     } finally {
@@ -284,19 +286,19 @@ describe('a gRPC adapter', function () {
     it('decides for those who prove who they are, and takes up certificates that are replaced', async () => {
       const other = await TestRoot.create();
       const tls = await client(other);
-      const { check, until, condition } = open({
+      const { check, until } = open({
         address: `127.0.0.1:${secured.port}`,
         tls,
         params: { deny: ['mallory'] },
-        healthCheckInterval: '20ms',
+        healthCheckInterval: '200ms',
         // The connection is not given up for what has failed on it.
         circuitBreaker: { consecutiveFailures: 1000 },
       });
       await until(({ failures }) => failures > 0);
       expect((await check('mallory')).status.code).to.equal(14);
       await client(root);
-      await refuses(check);
-      expect(condition().session).to.equal('open');
+      await until(({ session }) => session === 'open');
+      expect((await check('mallory')).status.code).to.equal(7);
     });
 
     it('is not believed with a certificate of another name, or of an authority that is not trusted', async () => {
