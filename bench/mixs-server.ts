@@ -35,7 +35,7 @@ export async function startMixs(services: number, root = '.'): Promise<MixsServe
     pid,
     measure: (kind, measureMs, perSecond) =>
       load(pid, {
-        target: { port, path: `/istio.mixer.v1.Mixer/${kind === 'check' ? 'Check' : 'Report'}`, fields: [] },
+        target: { protocol: 'gRPC', port, path: `/istio.mixer.v1.Mixer/${kind === 'check' ? 'Check' : 'Report'}`, fields: [] },
         connections: CONNECTIONS,
         messages: [Buffer.from(mixerMessage(services - 1, kind)).toString('base64')],
         load: perSecond === undefined ? { atOnce: AT_ONCE } : { perSecond },

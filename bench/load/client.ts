@@ -1,11 +1,8 @@
-/** A load of gRPC calls, in a process of its own: gets a Job from who forked it, and tells when it measures and what came of it. */
-import { Connection, connectTo } from './connection.ts';
-import { grpcMessage } from './http2-wire.ts';
+/** A load of calls, in a process of its own: gets a Job from who forked it, and tells when it measures and what came of it. */
+import { type Caller, GrpcConnection } from './connection.ts';
+import { Http1Connection } from './http1-connection.ts';
 import { type Job, type Outcome, quantiles, type Told } from './job.ts';
 import { atRate } from './pace.ts';
-
-/** Below what servers allow; what is beyond it waits here, and its wait counts. */
-const MOST_STREAMS = 1_000;
 
 const tell = (told: Told): void => void process.send?.(told);
 
@@ -17,7 +14,7 @@ process.once('message', (job: Job) => {
 });
 
 async function run(job: Job): Promise<Outcome> {
-  const bodies = job.messages.map((text) => grpcMessage(Buffer.from(text, 'base64')));
+  const bodies = job.messages.map((text) => Buffer.from(text, 'base64'));
   const latencies: number[] = [];
   let fail: (why: Error) => void = () => {};
   const failure = new Promise<never>((_, reject) => {
@@ -28,18 +25,18 @@ async function run(job: Job): Promise<Outcome> {
     latencies.push(performance.now() - begin);
     next();
   };
-  const connections = Array.from(
-    { length: job.connections },
-    () => new Connection(connectTo(job.target), job.target, answered, (why) => fail(new Error(why))),
-  );
+  const Protocol = job.target.protocol === 'gRPC' ? GrpcConnection : Http1Connection;
+  const listener = { answered, failed: (why: string) => fail(new Error(why)) };
+  const connections = Array.from({ length: job.connections }, (): Caller => new Protocol(job.target, listener));
   let turn = 0;
   const waiting: number[] = [];
   const send = (begin: number): void => {
     turn++;
-    const connection = connections[turn % connections.length];
+    const first = connections[turn % connections.length];
+    const connection = first?.isFree ? first : connections.find(({ isFree }) => isFree);
     const body = bodies[turn % bodies.length];
-    if (connection === undefined || body === undefined) throw new Error('a load needs a connection and a message');
-    if (connection.running >= MOST_STREAMS) waiting.push(begin);
+    if (body === undefined) throw new Error('a load needs a message');
+    if (connection === undefined) waiting.push(begin);
     else connection.send(body, begin);
   };
   const period = async (ms: number): Promise<readonly number[]> => {

@@ -8,22 +8,42 @@ import {
   FRAME_HEADER_BYTES,
   FrameType,
   frame,
+  grpcMessage,
   headerBlocks,
   isOk,
   opening,
 } from './http2-wire.ts';
 
 export interface Target {
+  readonly protocol: 'gRPC' | 'HTTP/1.1';
   readonly port: number;
   readonly path: string;
-  /** Beside those that every gRPC call has. */
+  /** Beside those that every call has. */
   readonly fields: readonly Field[];
   /** PEM of the root of a server that speaks TLS, and the name in its certificate. */
   readonly tls?: { readonly ca: string; readonly name: string };
 }
 
-/** One HTTP/2 connection that makes gRPC calls, and finds out when each is answered. */
-export class Connection {
+/** One connection that makes calls, and finds out when each is answered. */
+export interface Caller {
+  /** Whether one more call may be made at once. */
+  readonly isFree: boolean;
+  /** `begin` comes back with the answer: when the call was due. */
+  send(message: Uint8Array, begin: number): void;
+  close(): void;
+}
+
+/** Told of answers, and of what must not happen. */
+export interface Listener {
+  readonly answered: (begin: number) => void;
+  readonly failed: (why: string) => void;
+}
+
+/** Below what servers allow; what is beyond it waits, and its wait counts. */
+const MOST_STREAMS = 1_000;
+
+/** gRPC over HTTP/2. */
+export class GrpcConnection implements Caller {
   readonly #socket: Socket;
   readonly #blocks: { readonly first: Buffer; readonly later: Buffer };
   readonly #begins = new Map<number, number>();
@@ -32,7 +52,8 @@ export class Connection {
   #nextStream = 1;
   #rest: Buffer = Buffer.alloc(0);
 
-  constructor(socket: Socket, target: Target, answered: (begin: number) => void, failed: (why: string) => void) {
+  constructor(target: Target, { answered, failed }: Listener) {
+    const socket = connectTo(target, 'h2');
     this.#socket = socket;
     this.#answered = answered;
     this.#failed = failed;
@@ -53,25 +74,16 @@ export class Connection {
     socket.write(opening());
   }
 
-  get running(): number {
-    return this.#begins.size;
+  get isFree(): boolean {
+    return this.#begins.size < MOST_STREAMS;
   }
 
-  /** `begin` comes back with the answer: when the call was due. */
-  send(body: Uint8Array, begin: number): void {
+  send(message: Uint8Array, begin: number): void {
+    const body = grpcMessage(message);
     const stream = this.#nextStream;
     this.#nextStream += 2;
     this.#begins.set(stream, begin);
     this.#socket.write(call(stream, stream === 1 ? this.#blocks.first : this.#blocks.later, body));
-  }
-
-  /** What is sent until `flush` goes out in one piece. */
-  cork(): void {
-    this.#socket.cork();
-  }
-
-  flush(): void {
-    this.#socket.uncork();
   }
 
   close(): void {
@@ -114,9 +126,9 @@ export class Connection {
   }
 }
 
-export function connectTo({ port, tls }: Target): Socket {
+export function connectTo({ port, tls }: Target, protocol: 'h2' | 'http/1.1'): Socket {
   if (tls === undefined) return connectTcp({ port, host: '127.0.0.1', noDelay: true });
-  const socket = connectTls({ port, host: '127.0.0.1', servername: tls.name, ca: tls.ca, ALPNProtocols: ['h2'] });
+  const socket = connectTls({ port, host: '127.0.0.1', servername: tls.name, ca: tls.ca, ALPNProtocols: [protocol] });
   socket.setNoDelay(true);
   return socket;
 }
