@@ -62,7 +62,7 @@ export class ForwardConnection {
     };
     socket.once('end', drop).once('close', drop);
     const late = AbortSignal.any([ended, AbortSignal.timeout(CONNECT_LIMIT)]);
-    await settled<void>(socket, late, (resolve) => socket.once('connect', resolve));
+    await settled(socket, late, (resolve) => socket.once('connect', resolve));
     return socket;
   }
 }
@@ -74,7 +74,7 @@ const reasonOf = (thrown: unknown): string =>
 /** Writes a message and waits for what is said of it. */
 function acknowledged(socket: Socket, message: Buffer, chunk: string, signal: AbortSignal): Promise<void> {
   let answered = Buffer.alloc(0);
-  return settled<void>(socket, signal, (resolve, reject) => {
+  return settled(socket, signal, (resolve, reject) => {
     const read = (bytes: Buffer): void => {
       answered = Buffer.concat([answered, bytes]);
       const answer = readAnswer(answered);
@@ -88,18 +88,18 @@ function acknowledged(socket: Socket, message: Buffer, chunk: string, signal: Ab
   });
 }
 
-/** What `begin` resolves with, unless the connection fails, ends, or there is no more time. */
-function settled<T>(
+/** Resolves when `begin` says so, unless the connection fails or ends before, or there is no more time. */
+function settled(
   socket: Socket,
   signal: AbortSignal,
-  begin: (resolve: (value: T) => void, reject: (error: MeshError) => void) => void,
-): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
+  begin: (resolve: () => void, reject: (error: MeshError) => void) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
     const fail = (error: Error): void => finish(() => reject(error));
     const closed = (): void => fail(new MeshError('unavailable', 'the server has closed the connection'));
     const aborted = (): void => {
       socket.destroy();
-      fail(new MeshError('unavailable', 'there is no more time'));
+      fail(new MeshError('unavailable', 'the server is not heard of in time'));
     };
     const finish = (then: () => void): void => {
       socket.off('error', fail).off('end', closed).off('close', closed);
@@ -110,6 +110,6 @@ function settled<T>(
     signal.addEventListener('abort', aborted, { once: true });
     if (signal.aborted) aborted();
     else if (socket.destroyed) closed();
-    else begin((value) => finish(() => resolve(value)), fail);
+    else begin(() => finish(resolve), fail);
   });
 }
