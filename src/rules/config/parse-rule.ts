@@ -18,6 +18,8 @@ export interface HeaderSpec {
 }
 
 const OPERATIONS = ['REPLACE', 'REMOVE', 'APPEND'] as const;
+/** Envoy's external authorization has no removal of response headers: a rule that asks for one could never be carried out. */
+const ANSWER_OPERATIONS = ['REPLACE', 'APPEND'] as const;
 /** RFC 9110 tokens, and the pseudo headers that may be set. */
 const HEADER_NAME = /^:?[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
@@ -35,8 +37,8 @@ export function parseRule(spec: unknown): Parsed<RuleSpec> {
   const rule: RuleSpec = {
     match: fields.text('match') ?? '',
     actions,
-    requestHeaders: headersOf(fields, 'requestHeaderOperations'),
-    responseHeaders: headersOf(fields, 'responseHeaderOperations'),
+    requestHeaders: headersOf(fields, 'requestHeaderOperations', OPERATIONS),
+    responseHeaders: headersOf(fields, 'responseHeaderOperations', ANSWER_OPERATIONS),
   };
   if (rule.actions.length + rule.requestHeaders.length + rule.responseHeaders.length === 0) {
     fields.refuse('actions', 'the rule does nothing: it has no action and no header operation');
@@ -44,12 +46,15 @@ export function parseRule(spec: unknown): Parsed<RuleSpec> {
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: rule };
 }
 
-function headersOf(fields: Fields, field: string): readonly HeaderSpec[] {
+function headersOf(fields: Fields, field: string, operations: readonly HeaderSpec['operation'][]): readonly HeaderSpec[] {
   return fields.objects(field).map((header, index) => {
     header.noOthers(['name', 'values', 'operation']);
     const name = header.requiredText('name').toLowerCase();
     if (name !== '' && !HEADER_NAME.test(name)) header.refuse('name', `${JSON.stringify(name)} is no name of a header`);
     const operation = header.oneOf('operation', OPERATIONS) ?? 'REPLACE';
+    if (!operations.includes(operation)) {
+      header.refuse('operation', `${operation} is not for responses: proxies can be told to add and replace their headers only`);
+    }
     const values = header.texts('values');
     if (operation === 'REMOVE' && values.length > 0) header.refuse('values', 'a header that is removed has no values');
     if (operation !== 'REMOVE' && values.length === 0) header.refuse('values', 'is required');

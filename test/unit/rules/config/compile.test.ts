@@ -66,8 +66,11 @@ describe('the configuration of mixs', () => {
           { handler: 'deny.denier', instances: ['size.metric', 'entry.listentry', 'none.checknothing'] },
           { handler: 'gone.denier', instances: ['nothing.checknothing'] },
         ],
-        requestHeaderOperations: [{ name: 'X Y', values: ['request.size'] }],
-        responseHeaderOperations: [{ name: 'x-a', operation: 'REMOVE', values: ['"a"'] }],
+        requestHeaderOperations: [
+          { name: 'X Y', values: ['request.size'] },
+          { name: 'x-a', operation: 'REMOVE', values: ['"a"'] },
+        ],
+        responseHeaderOperations: [{ name: 'x-b', operation: 'REMOVE' }],
       }),
       object('rule', 'empty', {}),
     ]);
@@ -80,7 +83,8 @@ describe('the configuration of mixs', () => {
       'memquota mem: spec.quotas[0].name: no rule sends a quota instance "count" here; rules send none (absent)',
       `handler other: spec.compiledAdapter: must be one of ${[...ADAPTERS.keys()].join(', ')} (absent)`,
       'rule r: spec.requestHeaderOperations[0].name: "x y" is no name of a header (absent)',
-      'rule r: spec.responseHeaderOperations[0].values: a header that is removed has no values (absent)',
+      'rule r: spec.requestHeaderOperations[1].values: a header that is removed has no values (absent)',
+      'rule r: spec.responseHeaderOperations[0].operation: REMOVE is not for responses: proxies can be told to add and replace their headers only (absent)',
       'rule empty: spec.actions: the rule does nothing: it has no action and no header operation (absent)',
     ]);
   });
