@@ -60,6 +60,10 @@ export function apiServerArguments(files: ClusterFiles, port: number): readonly 
     // Nothing carries service addresses on the API server's own host: webhooks are called at the endpoints.
     '--enable-aggregator-routing=true',
     `--egress-selector-config-file=${files.egress}`,
+    // For the logs of pods; nodes are known by their addresses alone.
+    `--kubelet-client-certificate=${files.kubeletClientCertificate}`,
+    `--kubelet-client-key=${files.kubeletClientKey}`,
+    '--kubelet-preferred-address-types=InternalIP',
   ];
 }
 

@@ -29,6 +29,9 @@ export interface ClusterFiles {
   readonly authorityKey: string;
   readonly serverCertificate: string;
   readonly serverKey: string;
+  /** What the API server shows to nodes. */
+  readonly kubeletClientCertificate: string;
+  readonly kubeletClientKey: string;
   /** Signs service account tokens. */
   readonly tokenKey: string;
   /** How the API server reaches webhooks. */
@@ -45,6 +48,8 @@ export function clusterFiles(directory: string): ClusterFiles {
     authorityKey: join(pki, 'ca.key'),
     serverCertificate: join(pki, 'apiserver.crt'),
     serverKey: join(pki, 'apiserver.key'),
+    kubeletClientCertificate: join(pki, 'apiserver-kubelet-client.crt'),
+    kubeletClientKey: join(pki, 'apiserver-kubelet-client.key'),
     tokenKey: join(pki, 'service-accounts.key'),
     egress: join(directory, 'egress.json'),
     adminConfig: join(directory, 'kubeconfig'),
@@ -57,8 +62,9 @@ export async function writeCredentials(directory: string, server: string): Promi
   const files = clusterFiles(directory);
   await mkdir(join(directory, 'pki'), { recursive: true, mode: 0o700 });
   const [authority, tokenKey] = await Promise.all([createAuthority(), generateKeyPair('rsa-2048')]);
-  const [apiServer, admin, controllers] = await Promise.all([
+  const [apiServer, kubeletClient, admin, controllers] = await Promise.all([
     authority.issue({ commonName: 'kube-apiserver' }, SERVER_NAMES),
+    authority.issue({ organization: 'system:masters', commonName: 'kube-apiserver-kubelet-client' }),
     authority.issue({ organization: 'system:masters', commonName: 'admin' }),
     authority.issue({ commonName: 'system:kube-controller-manager' }),
   ]);
@@ -67,6 +73,8 @@ export async function writeCredentials(directory: string, server: string): Promi
     [files.authorityKey, authority.key],
     [files.serverCertificate, apiServer.certificate],
     [files.serverKey, apiServer.key],
+    [files.kubeletClientCertificate, kubeletClient.certificate],
+    [files.kubeletClientKey, kubeletClient.key],
     [files.tokenKey, privateKeyPem(tokenKey.privateKey).reveal()],
     [files.adminConfig, kubeconfig(server, authority.certificate, 'admin', admin)],
     [files.controllerConfig, kubeconfig(server, authority.certificate, 'controller-manager', controllers)],

@@ -71,6 +71,26 @@ describe('the mesh on a real cluster', function () {
     expect(pod.status.podIP).to.match(/^10\.244\./);
   });
 
+  it('gives the logs of containers to kubectl, as far as they go and while they grow', async () => {
+    const logs = (...args: readonly string[]) => mesh.ask('logs', '-n', 'foo', 'deployment/httpbin', '-c', 'mesh-proxy', ...args);
+    const [last = ''] = (await logs('--tail=1')).trim().split('\n').slice(-1);
+    expect(last).not.to.equal('');
+    expect((await logs()).split('\n')).to.have.length.greaterThan(2);
+    const container = { name: 'main', image: 'sh', command: ['sh', '-c', 'for i in 1 2 3; do echo line $i; sleep 0.2; done'] };
+    const spec = { template: { spec: { restartPolicy: 'Never', containers: [container] } } };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'printer', namespace: 'foo' }, spec };
+    await mesh.ask('apply', '-f', await mesh.node.file('job.json', JSON.stringify(job)));
+    let followed = '';
+    await mesh.until('the job has begun, and ended', async () => {
+      const { code, stdout } = await mesh.kubectl('logs', '-n', 'foo', '-f', 'job/printer', '-c', 'main');
+      followed = stdout;
+      return code === 0;
+    });
+    expect(followed).to.equal('line 1\nline 2\nline 3\n');
+    await mesh.ask('wait', '-n', 'foo', '--for=condition=complete', 'job/printer', '--timeout=120s');
+    await mesh.ask('delete', 'job', 'printer', '-n', 'foo');
+  });
+
   describe('the reference scenario, its policies changed by kubectl and meshctl in turn', () => {
     let result: ScenarioResult;
 

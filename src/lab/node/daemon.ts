@@ -9,6 +9,7 @@ import { kindsFor } from '../../model/kinds.ts';
 import { KubernetesStore } from '../../sources/store/kubernetes/kubernetes-store.ts';
 import { Cluster, type FollowedKind, NODE_KINDS } from '../cluster.ts';
 import { serviceView } from '../controllers/service-view.ts';
+import { Fields } from '../kubelet/fields.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
 import { memoryPaths } from '../kubelet/running-pod.ts';
 import { NODE_ADDRESS } from '../network/addresses.ts';
@@ -25,10 +26,12 @@ import { reachedAt, readAccess } from './access.ts';
 import { apiServerEnvironment, missingEndpoints, RELAY_PORT, throughRelay } from './api-service.ts';
 import { isToBind } from './binder.ts';
 import { type HeartbeatOptions, keepAlive, register } from './heartbeat.ts';
+import { KUBELET_PORT, serveKubeletApi } from './kubelet-api.ts';
 import { NodeApi } from './node-api.ts';
 import { nodeLabels } from './node-object.ts';
 import { nodePods } from './node-pods.ts';
 import { openPassages } from './passages.ts';
+import { selfSigned } from './serving-certificate.ts';
 import type { NodeSettings } from './settings.ts';
 import { requestedTokens } from './tokens.ts';
 
@@ -100,8 +103,9 @@ export async function runNodeDaemon({ paths, settings, host, logger }: NodeDaemo
     random,
     sleep,
   });
+  const pods = nodePods(cluster, api, name);
   const kubelet = new Kubelet({
-    pods: nodePods(cluster, api, name),
+    pods,
     runtime,
     onChange: () => trigger('status'),
     onEnded: () => trigger('pods'),
@@ -127,12 +131,35 @@ export async function runNodeDaemon({ paths, settings, host, logger }: NodeDaemo
   await reconcileNetwork();
   const endpoints = missingEndpoints(cluster);
   if (endpoints !== undefined) await cluster.create(endpoints);
-  const heartbeat: HeartbeatOptions = { api, name, labels, now, sleep, logger, signal };
+  const clientAuthority = clientAuthorityOf(cluster);
+  if (clientAuthority === undefined)
+    logger.warn('kubectl logs will not work: the cluster does not say who signs its certificates');
+  else
+    await serveKubeletApi({
+      host: NODE_ADDRESS,
+      port: KUBELET_PORT,
+      ...(await selfSigned(`system:node:${name}`, NODE_ADDRESS, now())),
+      clientAuthority,
+      mayCall: (caller, verb) => api.mayProxy(name, verb, caller),
+      pods: pods.list,
+      paths,
+      sleep,
+      logger,
+      signal,
+    });
+  const kubeletPort = clientAuthority === undefined ? {} : { kubeletPort: KUBELET_PORT };
+  const heartbeat: HeartbeatOptions = { api, name, labels, ...kubeletPort, now, sleep, logger, signal };
   await register(heartbeat);
   for (const task of reconcilers.keys()) trigger(task);
   writeHealth(paths, { serving: true, components: [] });
   await keepAlive(heartbeat);
   await store.close();
+}
+
+/** Who signs the client certificates that the API server takes, which it publishes for servers that it calls. */
+function clientAuthorityOf(cluster: Pick<Cluster, 'find'>): string | undefined {
+  const map = cluster.find('configMap', 'kube-system', 'extension-apiserver-authentication');
+  return new Fields(map?.['data'], 'data', []).string('client-ca-file');
 }
 
 /** Which tasks look at which kinds. */

@@ -14,6 +14,8 @@ export interface HeartbeatOptions {
   readonly api: Pick<NodeApi, 'node' | 'createNode' | 'patchNode' | 'reportNode' | 'renewLease'>;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Where the node serves a kubelet's API; absent: nowhere. */
+  readonly kubeletPort?: number;
   readonly now: () => Date;
   readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
   readonly logger: Logger;
@@ -21,11 +23,11 @@ export interface HeartbeatOptions {
 }
 
 /** Makes the node known to its cluster, as ready. Throws what the API server says. */
-export async function register({ api, name, labels, now }: HeartbeatOptions): Promise<void> {
+export async function register({ api, name, labels, kubeletPort, now }: HeartbeatOptions): Promise<void> {
   const known = await api.node(name);
   const node = known ?? (await api.createNode(nodeObject(name, labels)));
   if (known !== undefined) await api.patchNode(name, { labels });
-  await beat({ api, name, now }, node, true);
+  await beat({ api, name, now, ...(kubeletPort === undefined ? {} : { kubeletPort }) }, node, true);
 }
 
 /** Shows again and again that the node is alive, and registers it anew when somebody has removed it; until the signal is aborted. */
@@ -49,10 +51,10 @@ export async function keepAlive(options: HeartbeatOptions): Promise<void> {
 }
 
 async function beat(
-  { api, name, now }: Pick<HeartbeatOptions, 'api' | 'name' | 'now'>,
+  { api, name, kubeletPort, now }: Pick<HeartbeatOptions, 'api' | 'name' | 'kubeletPort' | 'now'>,
   node: KubeObject,
   withStatus: boolean,
 ): Promise<void> {
   await api.renewLease(node, LEASE, now());
-  if (withStatus) await api.reportNode(name, nodeStatus(name, now()));
+  if (withStatus) await api.reportNode(name, nodeStatus(name, now(), kubeletPort));
 }

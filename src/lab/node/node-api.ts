@@ -99,6 +99,26 @@ export class NodeApi {
     throw new MeshError('invalid', `the API server gave no token for ServiceAccount ${namespace}/${account}`);
   }
 
+  /** Whether somebody may do something with what a node serves (`nodes/proxy`), as the cluster's own authorization has it. */
+  async mayProxy(
+    node: string,
+    verb: string,
+    { user, groups }: { readonly user: string; readonly groups: readonly string[] },
+  ): Promise<boolean> {
+    const answer = await this.#client.request({
+      method: 'POST',
+      path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+      what: `ask what user ${user} may do`,
+      body: {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: { user, groups, resourceAttributes: { verb, resource: 'nodes', subresource: 'proxy', name: node } },
+      },
+    });
+    const status = isRecord(answer) && isRecord(answer['status']) ? answer['status'] : {};
+    return status['allowed'] === true && status['denied'] !== true;
+  }
+
   /** The Node object; undefined when there is none. */
   async node(name: string): Promise<KubeObject | undefined> {
     const what = `get Node ${name}`;

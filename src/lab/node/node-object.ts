@@ -18,8 +18,8 @@ export function nodeObject(name: string, labels: Readonly<Record<string, string>
   return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } };
 }
 
-/** What a kubelet says of its node while all is well. */
-export function nodeStatus(name: string, now: Date): Readonly<Record<string, unknown>> {
+/** What a kubelet says of its node while all is well; `kubeletPort` is where it serves its API, if it does. */
+export function nodeStatus(name: string, now: Date, kubeletPort?: number): Readonly<Record<string, unknown>> {
   const at = now.toISOString();
   const condition = (type: string, status: 'True' | 'False', reason: string) => {
     return { type, status, reason, lastHeartbeatTime: at, lastTransitionTime: at };
@@ -34,6 +34,7 @@ export function nodeStatus(name: string, now: Date): Readonly<Record<string, unk
       { type: 'InternalIP', address: NODE_ADDRESS },
       { type: 'Hostname', address: name },
     ],
+    ...(kubeletPort === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } } }),
     capacity: resources,
     allocatable: resources,
     nodeInfo: {
