@@ -76,17 +76,17 @@ class NodeHttpServer implements HttpServer {
   }
 
   async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const gone = new AbortController();
-    outgoing.on('close', () => gone.abort());
+    const end = new CallEnd();
+    outgoing.on('close', () => end.reached());
     outgoing.on('finish', () => {
       // A kept-alive connection that became idle after close() would otherwise hold it up for the whole grace time.
       if (this.#closing) setImmediate(() => this.#server.closeIdleConnections());
     });
-    const request = toRequest(incoming, gone.signal, this.#options.maxBodySize ?? MIB);
+    const request = toRequest(incoming, end, this.#options.maxBodySize ?? MIB);
     try {
       await send(outgoing, await this.#options.handle(request), request.method);
     } catch (thrown) {
-      if (gone.signal.aborted) return;
+      if (end.isReached) return;
       const error = MeshError.from(thrown);
       const status = STATUS_OF[error.code];
       if (status >= 500) this.#options.onError?.(error, request);
@@ -97,6 +97,29 @@ class NodeHttpServer implements HttpServer {
       // What is left of a body that nobody read would be taken for the next request.
       if (!incoming.complete) incoming.destroy();
     }
+  }
+}
+
+/** Tells when a call is over. Its signal is made for those who ask: an abort makes an error with a stack. */
+class CallEnd {
+  #abort: AbortController | undefined;
+  #isReached = false;
+
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#isReached) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  reached(): void {
+    this.#isReached = true;
+    this.#abort?.abort();
   }
 }
 
@@ -124,7 +147,7 @@ const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 };
 
-function toRequest(incoming: IncomingMessage, signal: AbortSignal, maxBodySize: number): HttpRequest {
+function toRequest(incoming: IncomingMessage, end: CallEnd, maxBodySize: number): HttpRequest {
   const [path = '/', ...query] = (incoming.url ?? '/').split('?');
   const headers = Object.entries(incoming.headers).map(([name, value]): [string, string] => [
     name,
@@ -137,7 +160,9 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal, maxBodySize: 
     headers: new Map(headers),
     remoteAddress: incoming.socket.remoteAddress ?? '',
     certificate: certificateOf(incoming.socket),
-    signal,
+    get signal() {
+      return end.signal;
+    },
     body: () => readBody(incoming, maxBodySize),
   };
 }
