@@ -226,8 +226,8 @@ describe('a gRPC adapter', function () {
     const slow = open({ params: { delay: '1h' }, deadline: '100ms' });
     expect((await slow.check('alice')).status.code).to.equal(14);
     expect((await slow.quota({})).status.code).to.equal(14);
-    const { trouble = '' } = slow.condition();
-    expect(trouble.toLowerCase()).to.include('deadline');
+    // Either side's clock may be first.
+    expect(slow.condition().trouble).to.match(/deadline|has ended the call/i);
   });
 
   it('does not hold the request up that its client has given up, nor is that its fault', async () => {

@@ -23,6 +23,11 @@ const POLL_MS = 10;
 /** Whatever a test gives, as bytes of a message. */
 const BYTES: Codec<Uint8Array> = { encode: (bytes) => ({ finish: () => bytes }), decode: (bytes) => bytes };
 
+const METRIC = {
+  template: 'metric',
+  values: { name: 'size.metric.ns', value: { type: 'INT64', value: 1n }, dimensions: {}, monitoredResourceDimensions: {} },
+} as const;
+
 /** Adapters that do not do as they should; a server of the test's own, for the sample does. */
 describe('a gRPC adapter that cannot be trusted', function () {
   this.timeout(60_000);
@@ -177,6 +182,22 @@ describe('a gRPC adapter that cannot be trusted', function () {
     expect(condition()).to.include({ circuit: 'closed', failures: 1, trouble: undefined });
   });
 
+  for (const code of ['unavailable', 'cancelled', 'deadline_exceeded', 'resource_exhausted'] as const) {
+    it(`gets reports again that it has answered with ${code}`, async () => {
+      let times = 0;
+      report = async () => {
+        times++;
+        if (times === 1) throw new MeshError(code, 'not now');
+        return { rejected: 0 };
+      };
+      open();
+      await until(({ session }) => session === 'open');
+      await handler.report?.([METRIC], { signal: environment.signal });
+      while (times < 2) await sleep(POLL_MS);
+      expect(environment.losses.size).to.equal(0);
+    });
+  }
+
   it('has reports counted as lost that it rejects, and never more than there were', async () => {
     const taken: number[] = [];
     report = async ({ instances }) => {
@@ -185,10 +206,7 @@ describe('a gRPC adapter that cannot be trusted', function () {
     };
     open();
     await until(({ session }) => session === 'open');
-    const value = { type: 'INT64', value: 1n } as const;
-    const values = { name: 'size.metric.ns', value, dimensions: {}, monitoredResourceDimensions: {} };
-    const built = { template: 'metric', values } as const;
-    await handler.report?.([built, built], { signal: environment.signal });
+    await handler.report?.([METRIC, METRIC], { signal: environment.signal });
     while (environment.losses.size === 0) await sleep(POLL_MS);
     expect(taken).to.deep.equal([2]);
     expect([...environment.losses]).to.deep.equal([['refused', 2]]);

@@ -88,9 +88,12 @@ export class AdapterClient {
       this.#works();
       return value;
     } catch (thrown) {
-      const error = MeshError.from(thrown);
-      if (signal.aborted || this.#stop.signal.aborted) permit.abandoned();
-      else this.#failed(error, permit);
+      if (signal.aborted || this.#stop.signal.aborted) {
+        permit.abandoned();
+        throw thrown;
+      }
+      const error = notOurs(MeshError.from(thrown));
+      this.#failed(error, permit);
       throw error;
     } finally {
       this.#waiting--;
@@ -226,6 +229,13 @@ export class AdapterClient {
     if (answer === undefined) return 'unknown';
     return answer.status === HealthCheckResponse_ServingStatus.NOT_SERVING ? 'not serving' : 'serving';
   }
+}
+
+/** What nobody here has cancelled the adapter has: at the deadline, which its clock may reach first. */
+function notOurs(error: MeshError): MeshError {
+  return error.code === 'cancelled'
+    ? new MeshError('unavailable', `the adapter has ended the call: ${error.message}`, error)
+    : error;
 }
 
 /** The value, or a MeshError `deadline_exceeded` or `cancelled` where it does not come in time. */
