@@ -13,6 +13,9 @@ import { silentLogger } from '../src/io/log/logger.ts';
 const STREAMS = 1_000;
 const MESSAGE_BYTES = 460_000;
 const PUSHES = 6;
+const KIB = 1024;
+/** What a client lets a server send before it says that it has read: the default of HTTP/2, and that of Envoy. */
+const WINDOWS = { 'windows of 64 KiB': 64 * KIB - 1, 'windows of 16 MiB': 16 * KIB * KIB } as const;
 const PATH = '/bench.Push/Subscribe';
 const SERVERS = { ours: serveOurs, 'grpc-js': serveGrpcJs } as const;
 
@@ -24,14 +27,16 @@ interface Usage {
 /** Prints microseconds of CPU a push to one stream, and the greatest resident memory beyond that of idle streams. */
 export async function benchGrpc(): Promise<void> {
   for (const server of Object.keys(SERVERS)) {
-    for (const connections of [STREAMS, 20]) await measure(server, connections);
+    for (const connections of [STREAMS, 20]) {
+      for (const window of Object.keys(WINDOWS)) await measure(server, connections, window as keyof typeof WINDOWS);
+    }
   }
 }
 
-async function measure(name: string, connections: number): Promise<void> {
+async function measure(name: string, connections: number, window: keyof typeof WINDOWS): Promise<void> {
   const server = fork(fileURLToPath(import.meta.url), [name]);
   const [port] = (await once(server, 'message')) as [number];
-  const clients = Array.from({ length: connections }, () => connect(`http://127.0.0.1:${port}`).on('error', () => {}));
+  const clients = Array.from({ length: connections }, () => client(port, WINDOWS[window]));
   const readers = await Promise.all(
     Array.from({ length: STREAMS }, (_, i) => subscribe(clients[i % connections] as ClientHttp2Session)),
   );
@@ -48,10 +53,16 @@ async function measure(name: string, connections: number): Promise<void> {
   // The first push pays for compiling the code.
   const [best, ...rest] = costs.slice(1).toSorted((a, b) => a - b);
   const range = `${best?.toFixed(0)} to ${rest.at(-1)?.toFixed(0)} us CPU a push`;
-  const what = `460 KB to ${STREAMS} streams on ${connections} connections, ${name}`;
-  process.stdout.write(`${what.padEnd(58)} ${range}, idle ${idle.residentMb.toFixed(0)} MB, peak +${extra.toFixed(0)} MB\n`);
+  const what = `460 KB to ${STREAMS} streams on ${connections} connections, ${window}, ${name}`;
+  process.stdout.write(`${what.padEnd(77)} ${range}, idle ${idle.residentMb.toFixed(0)} MB, peak +${extra.toFixed(0)} MB\n`);
   for (const client of clients) client.destroy();
   server.kill();
+}
+
+function client(port: number, window: number): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: window } });
+  session.once('connect', () => session.setLocalWindowSize(window));
+  return session.on('error', () => {});
 }
 
 /** Opens a stream; gives a function that waits for so many bytes more. */
