@@ -59,7 +59,10 @@ export async function followRules(options: FollowRulesOptions): Promise<Followed
   let current: RulesInForce | undefined;
   const told = new ProblemLog(logger, (object) => store.placeOf?.(object));
 
+  // What comes while the store is listed for the first time is in the first configuration.
+  let hasChanged = false;
   const compile = (): RulesInForce => {
+    hasChanged = false;
     const objects = collections.flatMap((collection) => collection.values());
     const configuration = compileConfiguration(objects, current?.configuration);
     told.tell(configuration.problems);
@@ -80,11 +83,15 @@ export async function followRules(options: FollowRulesOptions): Promise<Followed
     }
   };
   const debouncer = createDebouncer({ quiet: QUIET, max: LONGEST, timers }, () => {
-    if (current !== undefined) tryCompile();
+    if (hasChanged && current !== undefined) tryCompile();
   });
+  const touched = (): void => {
+    hasChanged = true;
+    debouncer.touch();
+  };
   signal.addEventListener('abort', () => debouncer.close(), { once: true });
   const parse = (object: KubeObject) => ({ ok: true, value: object }) as const;
-  collections = kinds.map((kind) => followKind({ store, kind, parse, onChange: () => debouncer.touch(), logger, signal }));
+  collections = kinds.map((kind) => followKind({ store, kind, parse, onChange: touched, logger, signal }));
   await Promise.all(collections.map(({ synced }) => synced));
   const first = compile();
   return { current: () => current ?? first, close: () => handlers.close() };

@@ -88,6 +88,24 @@ describe('mixs on a real API server', () => {
       expect(await message()).to.equal('deny.denier.rules:first');
       cluster.kubectl(['apply', '-f', '-'], rule('second'));
       while ((await message()) !== 'deny.denier.rules:second') await new Promise((resolve) => setTimeout(resolve, 20));
+      // What no schema can see: the last good stays in force, and the log, the page and the metrics tell.
+      const patch = (match: string): string =>
+        cluster.kubectl([
+          ...['patch', 'rules.config.mesh.io', 'deny', '-n', 'rules', '--type=merge', '-p'],
+          JSON.stringify({ spec: { match } }),
+        ]);
+      patch('source.ip == 5');
+      await server.logged('configuration refused\tobject="rule rules/deny" path=spec.match');
+      expect(await message()).to.equal('deny.denier.rules:second');
+      const page = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${monitoringPort}${path}`)).text();
+      const [refused, ...others] = JSON.parse(await page('/debug/config')).problems;
+      expect(refused).to.include({ object: 'rule rules/deny', inForce: 'last good' });
+      expect(refused.problem).to.match(/^spec\.match: column 11: /);
+      expect(others).to.deep.equal([]);
+      expect(await page('/metrics')).to.include('mixs_config_objects{part="problems"} 1\n');
+      patch('false');
+      while ((await message()) !== '') await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(JSON.parse(await page('/debug/config')).problems).to.deep.equal([]);
     } finally {
       client.close();
       expect(await server.stop()).to.equal(0);

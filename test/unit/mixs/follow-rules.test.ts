@@ -11,6 +11,7 @@ describe('rules that are followed', () => {
   it('stay in force when what is done about a change fails, and the next change is taken', async () => {
     const names = namesFor('mesh.io');
     const store = new MemoryStore({ kinds: allKinds(names), now: () => new Date(0), newUid: () => 'uid' });
+    await store.create(ruleObject('noop', 'zeroth'));
     const logger = new MemoryLogger();
     const stop = new AbortController();
     const due: (() => void)[] = [];
@@ -39,6 +40,9 @@ describe('rules that are followed', () => {
       while (due.length === 0) await new Promise((resolve) => setImmediate(resolve));
       for (const run of due.splice(0)) run();
     };
+    // What was listed at first is in force: there is nothing to be done about it again.
+    for (const run of due.splice(0)) run();
+    expect(changes).to.equal(1);
     await change('first');
     expect(logger.entries.filter(({ level }) => level === 'error').map(({ fields }) => fields)).to.deep.equal([
       { reason: 'no room for metrics' },
@@ -48,6 +52,7 @@ describe('rules that are followed', () => {
     expect([...rules.current().configuration.handlers.keys()]).to.deep.equal([
       'first.noop.mesh-system',
       'second.noop.mesh-system',
+      'zeroth.noop.mesh-system',
     ]);
     stop.abort();
     await rules.close();
