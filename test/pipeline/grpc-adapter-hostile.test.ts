@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
@@ -10,7 +13,7 @@ import {
 } from '#gen/mesh/adapter/v1/adapter.ts';
 import { createHealthService, type HealthService } from '../../src/io/grpc/health.ts';
 import { createGrpcServer } from '../../src/io/grpc/server.ts';
-import { type Codec, type GrpcServer, unary } from '../../src/io/grpc/types.ts';
+import { type Codec, type GrpcServer, type Method, unary } from '../../src/io/grpc/types.ts';
 import { MeshError } from '../../src/lib/errors.ts';
 import type { CheckResult, Handler } from '../../src/mixs/adapter/adapter.ts';
 import { openGrpcAdapter } from '../../src/mixs/adapter/grpcadapter.ts';
@@ -32,6 +35,7 @@ const METRIC = {
 describe('a gRPC adapter that cannot be trusted', function () {
   this.timeout(60_000);
   let server: GrpcServer;
+  let methods: readonly Method[];
   let health: HealthService;
   let handler: Handler;
   let environment: TestEnvironment;
@@ -50,18 +54,14 @@ describe('a gRPC adapter that cannot be trusted', function () {
     health = createHealthService();
     health.set('', 'serving');
     const path = (method: string): string => `/mesh.adapter.v1.Adapter/${method}`;
-    server = createGrpcServer(
-      {
-        methods: [
-          // No ValidateSession and no CloseSession: it may do without them.
-          unary(path('CreateSession'), CreateSessionRequest, CreateSessionResponse, () => createSession()),
-          unary(path('HandleCheck'), HandleCheckRequest, BYTES, (request) => check(request)),
-          unary(path('HandleReport'), HandleReportRequest, HandleReportResponse, (request) => report(request)),
-          ...health.methods,
-        ],
-      },
-      new MemoryLogger(),
-    );
+    methods = [
+      // No ValidateSession and no CloseSession: it may do without them.
+      unary(path('CreateSession'), CreateSessionRequest, CreateSessionResponse, () => createSession()),
+      unary(path('HandleCheck'), HandleCheckRequest, BYTES, (request) => check(request)),
+      unary(path('HandleReport'), HandleReportRequest, HandleReportResponse, (request) => report(request)),
+      ...health.methods,
+    ];
+    server = createGrpcServer({ methods }, new MemoryLogger());
     await server.listen({ host: '127.0.0.1', port: 0 });
   });
 
@@ -144,6 +144,20 @@ describe('a gRPC adapter that cannot be trusted', function () {
       expect(asked.slice(2)).to.deep.equal(['session 2', 'session 3']);
     });
   }
+
+  it('may be behind a socket of the machine', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'grpc-adapter-'));
+    const path = join(directory, 'adapter.sock');
+    const local = createGrpcServer({ methods }, new MemoryLogger());
+    await local.listen({ path });
+    try {
+      open({ address: `unix:${path}` });
+      expect((await ask()).status.code).to.equal(0);
+    } finally {
+      await local.close(0);
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
 
   it('opens one session for many that wait for it', async () => {
     open();

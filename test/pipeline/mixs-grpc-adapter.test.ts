@@ -33,7 +33,7 @@ describe('mixs with the gRPC adapter of examples/grpc-adapter', function () {
     sample = new SampleAdapter(requireGrpcAdapter(this), await freePort());
     await sample.start();
     directory = mkdtempSync(join(tmpdir(), 'mixs-grpc-'));
-    example = readFileSync('examples/grpc-adapter/mixs.yaml', 'utf8')
+    example = readFileSync('examples/grpc-adapter/rules/sample.yaml', 'utf8')
       .replace('127.0.0.1:9099', `127.0.0.1:${sample.port}`)
       // What another machine does in a moment may take this one seconds.
       .replace('  templates:', '  deadline: 5s\n  healthCheckInterval: 50ms\n  templates:')
