@@ -183,8 +183,9 @@ function onLoopback(listener: Listener, ports: Ports): Listener[] {
     const address = tcpAddress('127.0.0.1', ports.inboundPort);
     return [{ ...listener, filterChains, address, additionalAddresses: [own] }];
   }
-  // Other services that policies bring along have no port of the proxy's.
-  if (listener.name === 'virtualOutbound' || !listener.name.endsWith('_8000')) return [];
+  // The service has its own port, or that of its pod where it has no virtual address. Others that policies bring along have no port of the proxy's.
+  const isTheService = [8000, ports.inboundPort].some((port) => listener.name.endsWith(`_${port}`));
+  if (listener.name === 'virtualOutbound' || !isTheService) return [];
   return [{ ...listener, bindToPort: true, address: tcpAddress('127.0.0.1', ports.outboundPort) }];
 }
 
