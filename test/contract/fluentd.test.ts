@@ -14,7 +14,7 @@ const TAG = 'line.logentry.mesh-system';
 const text = (value: string): TypedValue => ({ type: 'STRING', value });
 
 describe('the fluentd adapter', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   const servers: FluentServer[] = [];
   const handlers: Handler[] = [];
 
@@ -44,7 +44,7 @@ describe('the fluentd adapter', function () {
 
   const numbersOf = (server: FluentServer): readonly number[] => server.taken.map(({ record }) => Number(record['n']));
   const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
-  const patience = (): AbortSignal => AbortSignal.timeout(20_000);
+  const patience = (): AbortSignal => AbortSignal.timeout(100_000);
 
   afterEach(async () => {
     for (const handler of handlers.splice(0)) await handler.close(AbortSignal.abort());

@@ -46,7 +46,7 @@ describe('a gRPC adapter', function () {
 
   afterEach(async () => {
     for (const { handler, environment } of opened) {
-      await handler.close(AbortSignal.timeout(5_000));
+      await handler.close(AbortSignal.timeout(60_000));
       environment.end();
     }
     opened = [];

@@ -33,7 +33,7 @@ const METRIC = {
 
 /** Adapters that do not do as they should; a server of the test's own, for the sample does. */
 describe('a gRPC adapter that cannot be trusted', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let server: GrpcServer;
   let methods: readonly Method[];
   let health: HealthService;

@@ -13,7 +13,7 @@ import { manifest } from '../harness/manifest.ts';
 import { MixerClient } from '../harness/mixer-client.ts';
 
 describe('mixs with Fluentd behind it', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   let dir: string;
   let mixs: InProcess;
   let client: MixerClient;

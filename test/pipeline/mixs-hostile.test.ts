@@ -80,7 +80,7 @@ const INTERFACES: Readonly<Record<string, Interface>> = {
 };
 
 describe('mixs among hostile clients and broken handlers', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   const client = new GrpcJsClient();
   let mixs: MixsWithHandlers;
 

@@ -20,7 +20,7 @@ const RULES = [
 ];
 
 describe("a real Envoy's rate limits", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   let mixs: InProcess;
   let port: number;

@@ -54,7 +54,7 @@ endpoints: [{addresses: [127.0.0.2]}]
 `;
 
 describe('roles of mixs, at a real Envoy', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   let mixs: InProcess;
   let proxy: LoopbackProxy;

@@ -18,7 +18,7 @@ const denying = (namespace: string): unknown => rule('deny', `source.namespace =
 const yaml = (...objects: readonly unknown[]): string => objects.map((object) => dump(object)).join('---\n');
 
 describe('mixs over files that change', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dir: string;
   let rules: string;
   let server: InProcess;

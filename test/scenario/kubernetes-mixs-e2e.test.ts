@@ -39,12 +39,12 @@ describe('mixs on a real cluster, installed by meshctl', function () {
   });
 
   after(async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     await mesh?.remove();
   });
 
   const body = async (client: string, ...curl: readonly string[]): Promise<string> =>
-    (await mesh.node.run('exec', client, '--', 'curl', '-s', '--max-time', '5', ...curl)).stdout;
+    (await mesh.node.run('exec', client, '--', 'curl', '-s', '--max-time', '20', ...curl)).stdout;
   const deny = (): Promise<string> => mesh.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: DENIAL }));
   const permit = (): Promise<string> => mesh.ask('delete', 'rules.config.mesh.io', 'closed', '-n', 'foo');
 

@@ -24,5 +24,5 @@ describe('a listening address', () => {
     const { stdout } = spawnSync(process.execPath, ['-e', CONNECT, String(address.port)], { encoding: 'utf8' });
     server.close();
     expect(stdout).to.equal('1000\n');
-  }).timeout(30_000);
+  }).timeout(120_000);
 });

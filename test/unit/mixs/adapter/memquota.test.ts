@@ -61,7 +61,7 @@ describe('the memquota adapter', () => {
     clock.ms = 60_000;
     for (let call = 0; call < 10_000; call++) take(1, { user: 'caller-5' });
     expect(take(1, { user: 'one more' })).to.equal(1);
-  }).timeout(20_000);
+  }).timeout(120_000);
 
   it('grants all or nothing, or what is left to those who take less', () => {
     const { ask, take } = open();
