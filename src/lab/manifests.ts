@@ -17,9 +17,16 @@ export interface ManifestOptions {
   readonly stdin: Readable;
 }
 
+/** An object, and where it stands. */
+export interface PlacedObject extends KindedObject {
+  readonly file: string;
+  /** The line of a field by its path, or of what is nearest to it. */
+  readonly lineOf: (path: string) => number;
+}
+
 /** Reads manifests from files, directories and standard input (`-`). Throws `invalid` with every problem of all of them. */
-export async function readManifests(sources: readonly string[], options: ManifestOptions): Promise<readonly KindedObject[]> {
-  const objects: KindedObject[] = [];
+export async function readManifests(sources: readonly string[], options: ManifestOptions): Promise<readonly PlacedObject[]> {
+  const objects: PlacedObject[] = [];
   const problems: Problem[] = [];
   for (const { name, content } of await readSources(sources, options)) {
     const read = readDocuments(content);
@@ -27,7 +34,7 @@ export async function readManifests(sources: readonly string[], options: Manifes
     for (const document of read.documents) {
       if (document.value === null || document.value === undefined) continue;
       const parsed = parseManifest(document.value, options);
-      if (parsed.ok) objects.push(parsed.value);
+      if (parsed.ok) objects.push({ ...parsed.value, file: name, lineOf: document.lineOf });
       else problems.push(...parsed.problems.map((problem) => locate(problem, document, name)));
     }
   }

@@ -8,7 +8,7 @@ import { reviewRules } from '../rules/config/review.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 
 /** An object that is to be written, and where it stands if that is known. */
-type Written = KindedObject & { readonly file?: string; readonly line?: number };
+type Written = KindedObject & { readonly file?: string; readonly lineOf?: (path: string) => number };
 
 /** What is wrong with manifests of mixs' configuration, seen as parts of what the store will hold. */
 export async function reviewRuleManifests(
@@ -23,7 +23,8 @@ export async function reviewRuleManifests(
   const stored = await Promise.all(kinds.map((kind) => store.list(kind).catch(noneWithoutKind)));
   const { refused, dangling } = reviewRules(stored.flat(), [...written.keys()]);
   const located = ({ object, path, message }: ObjectProblem): Problem => {
-    const { file, line } = written.get(object) ?? {};
+    const { file, lineOf } = written.get(object) ?? {};
+    const line = lineOf?.(path);
     const place = { path, message: `${describeObject(object)}: ${message}` };
     return { ...place, ...(file === undefined ? {} : { file }), ...(line === undefined ? {} : { line }) };
   };

@@ -9,6 +9,8 @@ export interface Manifest extends KindedObject {
   readonly file: string;
   /** 1-based. */
   readonly line: number;
+  /** The line of a field by its path in the object, or of what is nearest to it. */
+  readonly lineOf: (path: string) => number;
 }
 
 export interface ManifestOptions {
@@ -35,7 +37,8 @@ export function readManifests(text: string, options: ManifestOptions): ReadManif
     for (const { value, path } of expandList(document.value)) {
       const read = readOne(value, options);
       problems.push(...read.problems.map((problem) => locate(nestProblem(problem, path), document, options.file)));
-      if (read.found !== undefined) manifests.push({ ...read.found, file: options.file, line: document.lineOf(path) });
+      const lineOf = (inner: string): number => document.lineOf(nestProblem({ path: inner, message: '' }, path).path);
+      if (read.found !== undefined) manifests.push({ ...read.found, file: options.file, line: document.lineOf(path), lineOf });
     }
   }
   return { manifests, problems };

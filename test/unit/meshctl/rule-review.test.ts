@@ -3,6 +3,7 @@ import { formatProblem } from '../../../src/lib/errors.ts';
 import { namesFor } from '../../../src/lib/names.ts';
 import { reviewRuleManifests } from '../../../src/meshctl/rule-review.ts';
 import type { KubeObject } from '../../../src/model/object.ts';
+import { readManifests } from '../../../src/model/parse/manifests.ts';
 import { allKinds, ruleKinds } from '../../../src/rules/config/kinds.ts';
 import { MemoryStore } from '../../../src/sources/store/memory.ts';
 import { roleObject, ruleObject } from '../../fakes/rule-objects.ts';
@@ -19,7 +20,7 @@ async function review(stored: readonly KubeObject[], written: readonly KubeObjec
   const manifests = written.map((object, index) => {
     const kind = KINDS.find(({ resource }) => resource.kind === object.kind)?.resource;
     if (kind === undefined) throw new Error(object.kind);
-    return { kind, object, file: 'rules.yaml', line: index + 1 };
+    return { kind, object, file: 'rules.yaml', lineOf: () => index + 1 };
   });
   const { refused, warnings } = await reviewRuleManifests(manifests, store, NAMES);
   return { refused: refused.map(formatProblem), warnings };
@@ -49,6 +50,30 @@ describe('review of what is written for mixs', () => {
       [ruleObject('rule', 'r', { ...(RULE['spec'] as object), match: 'source.ip ==' })],
     );
     expect(wrong[0]).to.include('rules.yaml:1: spec.match: rule mesh-system/r: ');
+  });
+
+  it('names the line of the field, in documents and in lists of objects', async () => {
+    const rule = (name: string): readonly string[] => [
+      'apiVersion: config.mesh.io/v1alpha2',
+      'kind: rule',
+      `metadata: {name: ${name}, namespace: foo}`,
+      'spec:',
+      '  match: source.ip ==',
+      "  actions: [{handler: deny.denier, instances: ['nothing.checknothing']}]",
+    ];
+    const list = ['apiVersion: v1', 'kind: List', 'items:', '-', ...rule('b').map((line) => `  ${line}`)];
+    const { manifests } = readManifests(['# rules', ...rule('a'), '---', ...list].join('\n'), {
+      kinds: allKinds(NAMES),
+      file: 'rules.yaml',
+      namespace: '',
+      validate: () => [],
+    });
+    const store = new MemoryStore({ kinds: allKinds(NAMES), now: () => new Date(0), newUid: () => 'u' });
+    const { refused } = await reviewRuleManifests(manifests, store, NAMES);
+    expect(refused.map(({ line, path }) => [line, path])).to.deep.include.members([
+      [6, 'spec.match'],
+      [17, 'spec.match'],
+    ]);
   });
 
   it('does the same for roles', async () => {
