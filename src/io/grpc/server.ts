@@ -23,7 +23,8 @@ const STREAM_WINDOW = 256 * 1024;
 const CONNECTION_WINDOW = MIB;
 /** Request messages of the greatest size that a connection may have half sent: without it 1,024 calls could hold 4 MiB each. */
 const MESSAGES_UNFINISHED = 16;
-const ENDING_MS = 500;
+/** How long clients may take to hear that their calls are over: of a thousand at once the last one too, on a busy machine. */
+const ENDING_MS = 2_000;
 /** How long the round trip may take that makes sure that no call is on its way when a connection closes. */
 const PONG_MS = 200;
 /** The last stream ID there can be: a GOAWAY with it announces the end without refusing calls that are on their way. */
