@@ -97,7 +97,7 @@ describe('logging flags of real components', () => {
       expect(`${refused.status} ${await refused.text()}`).to.match(/^400 outputLevel: "loud" is not a level/);
       expect(await running.stop()).to.equal(0);
       const log = readFileSync(file, 'utf8');
-      expect(log).to.match(/\tinfo\tdefault\tstopping\tcaller=pilot-discovery\/main\.ts:\d+\n {4}at /);
+      expect(log).to.match(/\tinfo\tdefault\tstopping\tcaller=pilot-discovery\/\w+\.ts:\d+\n {4}at /);
       expect(running.stderr).to.equal(log);
       expect(running.stdout).to.equal('');
     });

@@ -279,7 +279,7 @@ describe('gRPC server under attack', () => {
     );
     await connection.ended();
     expect(service.contexts.length).to.be.lessThan(UNREAD_ANSWERS);
-  }).timeout(120_000);
+  }).timeout(300_000);
 
   describe('while it closes', () => {
     it('announces the end, waits a round trip, and then refuses new calls while old ones run', async () => {
