@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { MeshError } from '../../../src/lib/errors.ts';
 import type { EndpointSlice } from '../../../src/model/endpoint-slice.ts';
@@ -14,7 +15,7 @@ import {
 import type { Grain } from '../../../src/xds/translate.ts';
 import { makeInputs, makePolicy, makeService, makeSlice, makeWorkload } from '../../fakes/model.ts';
 import { readable } from '../../harness/envoy-messages.ts';
-import { testTranslator } from '../../harness/mesh-input.ts';
+import { snapshotOfManifests, testTranslator } from '../../harness/mesh-input.ts';
 
 const TYPES: readonly TypeUrl[] = [CLUSTER_TYPE, ENDPOINT_TYPE, LISTENER_TYPE, ROUTE_TYPE, VIRTUAL_HOST_TYPE];
 
@@ -94,6 +95,16 @@ describe('createTranslator', () => {
 
   it('changes nothing for a policy that requires what was required before', () => {
     expect(changes({ policies: [makePolicy({ mutualTls: 'PERMISSIVE' })] })).to.deep.equal({});
+  });
+
+  it('gives all workloads but mixs the same outbound listeners, where they report', () => {
+    const manifests = readFileSync(new URL('../../golden/xds/mixs/input.yaml', import.meta.url), 'utf8');
+    const snapshot = snapshotOfManifests(manifests);
+    const translator = testTranslator();
+    const outbound = (pod: string, namespace: string) =>
+      translator.resources(snapshot, node(pod, namespace), LISTENER_TYPE, 'coarse').resources.get('0.0.0.0_8000');
+    expect(outbound('httpbin-1', 'foo')).to.equal(outbound('nobody-1', 'elsewhere'));
+    expect(outbound('mixs-1', 'mesh-system')).not.to.equal(outbound('httpbin-1', 'foo'));
   });
 
   it('gives the pods of one deployment, and proxies without a pod, the same sets', () => {
