@@ -7,7 +7,7 @@ import { fluentd } from '../../src/rules/adapter/fluentd.ts';
 import type { TypedValue } from '../../src/rules/attribute/value.ts';
 import { adapterEnvironment } from '../fakes/adapter-environment.ts';
 import { type FluentAnswer, FluentServer } from '../harness/fluent-server.ts';
-import { freePort } from '../harness/plain-envoy.ts';
+import { freePort } from '../harness/free-port.ts';
 
 const TIME = 1_527_854_400_123_456_789n;
 const TAG = 'line.logentry.mesh-system';

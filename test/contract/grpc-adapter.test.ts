@@ -9,7 +9,7 @@ import type { HandlerCondition } from '../../src/mixs/adapter/handler-conditions
 import { grpcadapter } from '../../src/rules/adapter/grpcadapter.ts';
 import { adapterEnvironment, type TestEnvironment } from '../fakes/adapter-environment.ts';
 import { compiledInstance } from '../fakes/rule-instances.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { requireGrpcAdapter, SampleAdapter, type SampleReport } from '../harness/grpc-adapter.ts';
 import { TestRoot } from '../harness/test-authority.ts';
 

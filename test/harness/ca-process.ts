@@ -12,7 +12,7 @@ import { freePort } from './free-port.ts';
 import { InProcess } from './in-process.ts';
 import { manifest } from './manifest.ts';
 
-export { freePort, manifest };
+export { manifest };
 
 /** A store with two namespaces. */
 export function newStoreDirectory(): string {

@@ -4,8 +4,6 @@ import { once } from 'node:events';
 import { envoyPath } from '../../src/lib/envoy-path.ts';
 import { freePort } from './free-port.ts';
 
-export { freePort };
-
 /** A proxy of a given node whose link to the discovery server is mutual TLS. */
 export interface SecuredLink {
   readonly node: string;

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { serverFlags } from '../../src/mixs/flags.ts';
 import { run } from '../../src/mixs/main.ts';
 import { roleObject, ruleObject } from '../fakes/rule-objects.ts';
-import { freePort } from '../harness/ca-process.ts';
+import { freePort } from '../harness/free-port.ts';
 import { InProcess } from '../harness/in-process.ts';
 import { type LoopbackProxy, startLoopbackProxy } from '../harness/loopback-proxy.ts';
 import { manifest } from '../harness/manifest.ts';
