@@ -39,7 +39,7 @@ export function openGrpcAdapter(params: GrpcAdapterParams, environment: AdapterE
       }
     },
     report: (instances) => {
-      for (const built of instances) sender.add({ group: '', text: Buffer.from(encodeInstance(built)).toString('base64') });
+      for (const built of instances) sender.add({ group: '', text: encodeInstance(built) });
     },
     close: async (signal) => {
       try {
@@ -52,14 +52,14 @@ export function openGrpcAdapter(params: GrpcAdapterParams, environment: AdapterE
   };
 }
 
-function reportSender(params: GrpcAdapterParams, client: AdapterClient, environment: AdapterEnvironment): BatchSender {
+function reportSender(params: GrpcAdapterParams, client: AdapterClient, environment: AdapterEnvironment): BatchSender<Uint8Array> {
   const { address, flushInterval, maxQueued } = params;
-  return new BatchSender({
+  return new BatchSender<Uint8Array>({
     ...environment,
     name: environment.handler,
     target: address,
     send: async (records, signal) => {
-      const instances = records.map(({ text }) => Buffer.from(text, 'base64'));
+      const instances = records.map(({ text }) => text);
       const rejected = ({ rejected: count }: HandleReportResponse): number => Math.min(Math.max(count, 0), records.length);
       return await client.call(METHODS.handleReport, (sessionId) => ({ sessionId, instances }), rejected, signal);
     },
