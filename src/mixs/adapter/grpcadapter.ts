@@ -52,7 +52,11 @@ export function openGrpcAdapter(params: GrpcAdapterParams, environment: AdapterE
   };
 }
 
-function reportSender(params: GrpcAdapterParams, client: AdapterClient, environment: AdapterEnvironment): BatchSender<Uint8Array> {
+function reportSender(
+  params: GrpcAdapterParams,
+  client: AdapterClient,
+  environment: AdapterEnvironment,
+): BatchSender<Uint8Array> {
   const { address, flushInterval, maxQueued } = params;
   return new BatchSender<Uint8Array>({
     ...environment,
