@@ -234,7 +234,7 @@ describe('the example of mixs, with a real Prometheus, Redis and Zipkin', functi
   });
 
   it('shows one trace in Zipkin: the call in both sidecars, the check, and what mixs says', async () => {
-    // Proxies look every few seconds whether the collector's name means something by now.
+    // Proxies look again and again whether the collector's name means something by now: up to a minute may pass.
     const collectors = 'http://127.0.0.1:15000/stats?filter=cluster.zipkin.membership_total';
     for (const pod of ['sleep.foo', 'httpbin.foo', 'mixs.mesh-system']) while (!(await curl(pod, collectors)).includes(': 1'));
     const [traceId, root] = ['463ac35c9f6413ad48485a3953bb6124', 'a2fb4a1d1a96d312'];
