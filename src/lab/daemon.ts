@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
-import type { Duration } from '../lib/duration.ts';
-import { formatProblem, MeshError } from '../lib/errors.ts';
+import { formatProblem, MeshError, type Problem } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
-import { followMeshConfigMap } from '../sources/mesh-configuration.ts';
+import { followMeshConfigMap, type MeshConfigSource } from '../sources/mesh-configuration.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
-import { openStore } from '../sources/store/open.ts';
+import { type OpenedStore, openStore } from '../sources/store/open.ts';
 import { Admission } from './admission.ts';
 import { Cluster, type FollowedKind } from './cluster.ts';
 import { acceptsTcp, answersHttp, ComponentSupervisor } from './control-plane.ts';
@@ -15,25 +13,22 @@ import { MixsController } from './controllers/mixs-controller.ts';
 import { NamespaceController } from './controllers/namespace-controller.ts';
 import { stringMapOf } from './controllers/pod-view.ts';
 import { ServiceController } from './controllers/service-controller.ts';
-import { serviceView } from './controllers/service-view.ts';
 import { WorkloadController } from './controllers/workload-controller.ts';
 import { issuedTokens } from './issued-tokens.ts';
 import { Kubelet } from './kubelet/kubelet.ts';
-import { memoryPaths } from './kubelet/running-pod.ts';
+import { addKubeletTasks } from './kubelet/kubelet-tasks.ts';
+import type { NodeRuntime } from './kubelet/runtime.ts';
+import { type Machine, machineOf } from './machine.ts';
 import { type MeshInstallation, meshArgv } from './mesh-command.ts';
 import { NODE_ADDRESS } from './network/addresses.ts';
-import { RESOLV_CONF } from './network/hosts.ts';
-import { NodeNames } from './network/node-names.ts';
-import { NodeNetwork } from './network/node-network.ts';
-import { serviceAddresses, serviceNames } from './network/service-addresses.ts';
+import { ServiceNetwork } from './network/service-network.ts';
 import { isRootless, nodeRuntime } from './node-runtime.ts';
 import { controlPlaneLog, type LabPaths } from './paths.ts';
-import { Reconciler } from './reconciler.ts';
+import { Reconcilers } from './reconcilers.ts';
 import { writeHealth } from './run-state.ts';
 import { storedPods } from './stored-pods.ts';
 import { IMAGES_CONFIG_MAP, ROOT_NAMESPACE, systemObjects } from './system-objects.ts';
-import { openTokenIssuer } from './token-issuer.ts';
-import { findTools, type Tools } from './tools.ts';
+import { openTokenIssuer, type TokenIssuer } from './token-issuer.ts';
 
 const DOMAIN = 'cluster.local';
 
@@ -48,101 +43,89 @@ export interface DaemonOptions {
  * The lab's one process: the controllers, the kubelet and the network of its single node, and the control plane under it.
  * Runs inside the lab's namespaces until the host's signal is aborted.
  */
-export async function runLabDaemon({ paths, installation, host, logger }: DaemonOptions): Promise<void> {
-  const { signal, names, now } = host;
-  const tools = findTools(host.env['PATH']);
-  const random = Math.random;
-  const sleep = (time: Duration, until: AbortSignal): Promise<void> => delay(time, undefined, { signal: until });
-  const network = new NodeNetwork(tools);
-  await network.setUp();
-  const nodeNames = new NodeNames({
-    hosts: `${paths.memory}/${memoryPaths.hosts('node')}`,
-    resolvConf: `${paths.memory}/${memoryPaths.resolvConf}`,
-    tools,
-    domain: DOMAIN,
-  });
-  await nodeNames.setUp(RESOLV_CONF);
-
-  const kinds = kindsFor(names);
-  const store = openStore(paths.store, {
-    flag: '--dir',
-    kinds,
-    env: host.env,
-    cwd: host.cwd,
-    now,
-    newUid: randomUUID,
-    onProblem: (problems) => {
-      for (const problem of problems)
-        logger.warn('a file of the store is bad; its last good content stays in force', { problem: formatProblem(problem) });
-    },
-  });
+export async function runLabDaemon(options: DaemonOptions): Promise<void> {
+  const { paths, host, logger } = options;
+  const { signal, names } = host;
+  const machine = machineOf(host.env);
+  const network = await ServiceNetwork.setUp({ tools: machine.tools, memory: paths.memory, domain: DOMAIN });
+  const store = openLabStore(options);
   const issuer = await openTokenIssuer(paths.tokenKey, names, ROOT_NAMESPACE);
   await createMissing(store, systemObjects());
 
-  const reconcilers = new Map<string, Reconciler>();
-  const reconciler = (name: string, reconcile: () => Promise<void> | void): void => {
-    reconcilers.set(name, new Reconciler({ name, reconcile, sleep, logger, signal }));
+  const tasks = new Reconcilers({ sleep: machine.sleep, logger, signal });
+  const onChange = (kind: FollowedKind): void => tasks.trigger(INTERESTED[kind]);
+  const cluster = new Cluster({ store, kinds: kindsFor(names), logger, signal, onChange });
+  const onMesh = (): void => tasks.trigger(['mixs']);
+  const mesh = followMeshConfigMap({ store, namespace: ROOT_NAMESPACE, names, logger, signal, onChange: onMesh });
+  const kubelet = new Kubelet({
+    pods: storedPods(cluster),
+    runtime: runtimeOf(cluster, issuer, machine, options),
+    onChange: () => tasks.trigger(['status']),
+    onEnded: () => tasks.trigger(['pods']),
+  });
+  await Promise.all([cluster.synced, mesh.synced]);
+  await cluster.put('configMap', issuer.trust);
+
+  addControllers(tasks, cluster, mesh, machine, options);
+  addKubeletTasks(tasks, kubelet);
+  const updateNetwork = (): Promise<void> => network.update(cluster, kubelet);
+  tasks.add('network', updateNetwork);
+  // Names come before pods: a proxy that starts without them looks them up again only after a minute.
+  await updateNetwork();
+  // What an earlier run of the lab said about its pods must be gone before anybody is told that this one is up.
+  await kubelet.reconcile();
+  await kubelet.report();
+  tasks.triggerAll();
+  await runControlPlane(machine, options);
+  await store.close();
+}
+
+function openLabStore({ paths, host, logger }: DaemonOptions): OpenedStore {
+  const { env, cwd, now, names } = host;
+  const onProblem = (problems: readonly Problem[]): void => {
+    for (const problem of problems)
+      logger.warn('a file of the store is bad; its last good content stays in force', { problem: formatProblem(problem) });
   };
-  const trigger = (name: string): void => reconcilers.get(name)?.trigger();
-  const cluster = new Cluster({ store, kinds, logger, signal, onChange: (kind) => INTERESTED[kind].forEach(trigger) });
-  const mesh = followMeshConfigMap({ store, namespace: ROOT_NAMESPACE, names, logger, signal, onChange: () => trigger('mixs') });
-  const runtime = nodeRuntime({
+  return openStore(paths.store, { flag: '--dir', kinds: kindsFor(names), env, cwd, now, newUid: randomUUID, onProblem });
+}
+
+function runtimeOf(cluster: Cluster, issuer: TokenIssuer, machine: Machine, { paths, host, logger }: DaemonOptions): NodeRuntime {
+  return nodeRuntime({
+    ...machine,
     cluster,
-    tools,
     paths,
     host,
     mappedImages: () => stringMapOf(cluster.find('configMap', ROOT_NAMESPACE, IMAGES_CONFIG_MAP)?.['data']),
-    token: issuedTokens(cluster, issuer, now),
+    token: issuedTokens(cluster, issuer, host.now),
     environment: {},
     domain: DOMAIN,
     logger,
-    random,
-    sleep,
   });
-  const kubelet = new Kubelet({
-    pods: storedPods(cluster),
-    runtime,
-    onChange: () => trigger('status'),
-    onEnded: () => trigger('pods'),
-  });
+}
+
+function addControllers(
+  tasks: Reconcilers,
+  cluster: Cluster,
+  mesh: MeshConfigSource,
+  { random }: Machine,
+  { paths, host, logger }: DaemonOptions,
+): void {
+  const { names, env } = host;
   const namespaces = new NamespaceController(cluster);
   const mixs = new MixsController({ cluster, mesh: mesh.value, names, store: paths.store });
   const services = new ServiceController(cluster, logger);
   const workloads = new WorkloadController({
     cluster,
-    admission: new Admission(names, isRootless(host.env)),
+    admission: new Admission(names, isRootless(env)),
     mesh: mesh.value,
     rootNamespace: ROOT_NAMESPACE,
     random,
     logger,
   });
-  await Promise.all([cluster.synced, mesh.synced]);
-  await cluster.put('configMap', issuer.trust);
-
-  reconciler('namespaces', () => namespaces.reconcile());
-  reconciler('mixs', () => mixs.reconcile());
-  reconciler('workloads', () => workloads.reconcile());
-  reconciler('services', () => services.reconcile());
-  reconciler('pods', () => kubelet.reconcile());
-  reconciler('volumes', () => kubelet.refreshVolumes());
-  reconciler('status', () => kubelet.report());
-  const reconcileNetwork = async (): Promise<void> => {
-    const views = cluster.list('service').map(serviceView);
-    const slices = cluster.list('endpointSlice');
-    const resolvable = serviceNames(views, slices);
-    kubelet.setNames(resolvable);
-    nodeNames.set(resolvable);
-    await network.setServices(serviceAddresses(views, slices));
-  };
-  reconciler('network', reconcileNetwork);
-  // Names come before pods: a proxy that starts without them looks them up again only after a minute.
-  await reconcileNetwork();
-  // What an earlier run of the lab said about its pods must be gone before anybody is told that this one is up.
-  await kubelet.reconcile();
-  await kubelet.report();
-  for (const name of reconcilers.keys()) trigger(name);
-  await runControlPlane({ paths, installation, host, logger, tools, random, sleep });
-  await store.close();
+  tasks.add('namespaces', () => namespaces.reconcile());
+  tasks.add('mixs', () => mixs.reconcile());
+  tasks.add('workloads', () => workloads.reconcile());
+  tasks.add('services', () => services.reconcile());
 }
 
 /** Which tasks look at which kinds. */
@@ -165,13 +148,7 @@ async function createMissing(store: ObjectStore, objects: ReturnType<typeof syst
   }
 }
 
-type ControlPlaneParts = DaemonOptions & {
-  readonly tools: Tools;
-  readonly random: () => number;
-  readonly sleep: (time: Duration, signal: AbortSignal) => Promise<void>;
-};
-
-async function runControlPlane({ paths, installation, host, logger, random, sleep }: ControlPlaneParts): Promise<void> {
+async function runControlPlane({ random, sleep }: Machine, { paths, installation, host, logger }: DaemonOptions): Promise<void> {
   const env = { ...definedOnly(host.env), POD_NAMESPACE: ROOT_NAMESPACE };
   const component = (name: string, args: readonly string[], isReady: () => Promise<boolean>): ComponentSupervisor => {
     const spec = { name, argv: [...meshArgv(installation), ...args], env, logPath: controlPlaneLog(paths, name), isReady };
