@@ -5,7 +5,7 @@
  */
 import { existsSync, globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cacheDirectory } from './cluster/programs.ts';
+import { cacheDirectory } from '../src/lab/kept-programs.ts';
 import { buildGoProgram } from './go-program.ts';
 import { stampOf } from './step.ts';
 

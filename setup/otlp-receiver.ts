@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheDirectory } from './cluster/programs.ts';
+import { cacheDirectory } from '../src/lab/kept-programs.ts';
 import { buildGoProgram } from './go-program.ts';
 import { stampOf } from './step.ts';
 

@@ -1,20 +1,17 @@
 /** Zipkin's server, which the tests of spans run: one jar, in the user's cache. It is needed where there is Java; elsewhere its tests are skipped. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { cacheDirectory } from './cluster/programs.ts';
+import { ZIPKIN_VERSION, zipkinJar } from '../src/lab/kept-programs.ts';
 import { ensureJar, type MavenJar } from './maven-jar.ts';
 
 const ZIPKIN: MavenJar = {
   group: 'io.zipkin',
   artifact: 'zipkin-server',
-  version: '3.4.4',
+  version: ZIPKIN_VERSION,
   classifier: 'exec',
   sha256: '45530b0d895d7b56fffa5f6385f4bd45a6b8aa3c57e1c2bda4b4bb1225881333',
 };
 const OLDEST_JAVA = 17;
-
-const zipkinJar = (env: NodeJS.ProcessEnv): string => join(cacheDirectory(env), 'zipkin', ZIPKIN.version, 'zipkin-server.jar');
 
 export type FoundZipkin = { readonly jar: string } | { readonly missing: 'java' | 'jar' };
 

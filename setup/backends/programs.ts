@@ -1,7 +1,7 @@
 /** The back ends that mixs is tested against, and where the set-up keeps their programs: in the user's cache. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { cacheDirectory } from '../cluster/programs.ts';
+import { cacheDirectory, librariesOf, packageDirectory } from '../../src/lab/kept-programs.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,11 +19,8 @@ export interface BackendProgram {
 
 /** A folder for all that is unpacked of a back end. */
 export function backendDirectory(backend: Backend, env: Environment): string {
-  const versions = { redis: 'debian', prometheus: 'debian', opa: OPA_VERSION };
-  return join(cacheDirectory(env), backend, versions[backend]);
+  return backend === 'opa' ? join(cacheDirectory(env), 'opa', OPA_VERSION) : packageDirectory(backend, env);
 }
-
-const LIBRARIES = ['usr/lib/x86_64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
 
 /** The system's program, or the one of the set-up. */
 export function findBackend(backend: Backend, env: Environment): BackendProgram | undefined {
@@ -37,5 +34,5 @@ export function findBackend(backend: Backend, env: Environment): BackendProgram 
   }
   const path = join(directory, kept);
   if (!existsSync(path)) return undefined;
-  return { path, env: { LD_LIBRARY_PATH: LIBRARIES.map((library) => join(directory, library)).join(delimiter) } };
+  return { path, env: { LD_LIBRARY_PATH: librariesOf(directory) } };
 }

@@ -1,6 +1,7 @@
 /** The programs that a test cluster is made of, and where the set-up keeps them: in the user's cache, by version. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { cacheDirectory } from '../../src/lab/kept-programs.ts';
 import { stampOf } from '../step.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -22,10 +23,6 @@ export interface ClusterPrograms {
   readonly apiServer: string;
   readonly controllerManager: string;
   readonly kubectl: string;
-}
-
-export function cacheDirectory(env: Environment): string {
-  return join(env['XDG_CACHE_HOME'] || join(env['HOME'] ?? '/root', '.cache'), 'mesh');
 }
 
 /** Where the one program of API server and controller manager is, or will be, for the sources as they are. */

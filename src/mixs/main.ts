@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Invocation } from '../flags/table.ts';
 import { createHealthService } from '../io/grpc/health.ts';
 import { createGrpcServer } from '../io/grpc/server.ts';
+import type { Method } from '../io/grpc/types.ts';
 import type { Host } from '../io/host.ts';
 import { createHttpServer } from '../io/http/server.ts';
 import { createLogging, type Logging } from '../io/log/winston.ts';
@@ -87,43 +88,14 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   const scraped = new ScrapedRegistries(metrics.registry);
   const collectors = openCollectors(options, { logger, random: Math.random, lost: metrics.lost });
   const spans = collectors === undefined ? undefined : ownSpans(collectors);
-  const rules = await startRules(
-    options,
-    store,
-    host,
-    logging,
-    { metrics, meter: spans?.meter(metrics) ?? metrics, scraped, conditions },
-    signal,
-  );
-  const attributes = logging.scope('attributes');
-  const api = {
-    pool,
-    inForce: () => {
-      const { dispatcher, configuration } = rules.current();
-      return { dispatcher, vocabulary: configuration.vocabulary, charges: configuration.charges };
-    },
-    unknownAttribute: (name: string) => {
-      metrics.unknownAttribute();
-      attributes.debug('nobody knows an attribute', { name });
-    },
-    malformed: (method: string, reason: string) => {
-      metrics.requested(method, 'malformed', 0);
-      attributes.debug('a message cannot be read', { method, reason });
-    },
-  };
+  const instruments = { metrics, meter: spans?.meter(metrics) ?? metrics, scraped, conditions };
+  const rules = await startRules(options, store, host, logging, instruments, signal);
   const health = createHealthService();
-  const methods = measured(
-    boundedBytes([...mixerMethods(api), ...envoyMethods(api)], byteBudget(options.maxMessageSize)),
-    metrics,
-  );
-  const server = createGrpcServer(
-    {
-      methods: [...(spans?.methods(methods) ?? methods), ...health.methods],
-      maxMessageSize: options.maxMessageSize,
-      maxConcurrentStreams: options.maxConcurrentStreams,
-    },
-    logger,
-  );
+  const { maxMessageSize, maxConcurrentStreams } = options;
+  const bounded = boundedBytes(requestMethods(rules, pool, metrics, logging), byteBudget(maxMessageSize));
+  const methods = measured(bounded, metrics);
+  const all = [...(spans?.methods(methods) ?? methods), ...health.methods];
+  const server = createGrpcServer({ methods: all, maxMessageSize, maxConcurrentStreams }, logger);
   const profiler = options.profile ? await startProfiler(host.now, signal) : undefined;
   const monitoring = createHttpServer({
     handle: monitoringHandler({ scraped, conditions, rules, store, logging, profiler }),
@@ -145,6 +117,27 @@ async function serve(options: Options, store: OpenedStore, host: Host, logging: 
   }
 }
 
+/** What proxies call. */
+function requestMethods(rules: FollowedRules, pool: WorkerPool, metrics: MixsMetrics, logging: Logging): readonly Method[] {
+  const logger = logging.scope('attributes');
+  const api = {
+    pool,
+    inForce: () => {
+      const { dispatcher, configuration } = rules.current();
+      return { dispatcher, vocabulary: configuration.vocabulary, charges: configuration.charges };
+    },
+    unknownAttribute: (name: string) => {
+      metrics.unknownAttribute();
+      logger.debug('nobody knows an attribute', { name });
+    },
+    malformed: (method: string, reason: string) => {
+      metrics.requested(method, 'malformed', 0);
+      logger.debug('a message cannot be read', { method, reason });
+    },
+  };
+  return [...mixerMethods(api), ...envoyMethods(api)];
+}
+
 function ownSpans({ record }: Collectors): OwnSpans {
   return new OwnSpans({
     record,
@@ -153,22 +146,19 @@ function ownSpans({ record }: Collectors): OwnSpans {
   });
 }
 
+interface Instruments {
+  readonly metrics: MixsMetrics;
+  readonly meter: DispatchMeter;
+  readonly scraped: ScrapedRegistries;
+  readonly conditions: HandlerConditions;
+}
+
 function startRules(
   options: Options,
   store: OpenedStore,
   { names, now, stdout, stderr }: Host,
   logging: Logging,
-  {
-    metrics,
-    meter,
-    scraped,
-    conditions,
-  }: {
-    readonly metrics: MixsMetrics;
-    readonly meter: DispatchMeter;
-    readonly scraped: ScrapedRegistries;
-    readonly conditions: HandlerConditions;
-  },
+  { metrics, meter, scraped, conditions }: Instruments,
   signal: AbortSignal,
 ): Promise<FollowedRules> {
   const adapters = logging.scope('adapters');

@@ -1,5 +1,7 @@
 /** Well-known images of back ends, which the lab runs from programs of this machine or of the set-up. */
 
+import { librariesOf, packageDirectory, zipkinJar } from '../kept-programs.ts';
+
 /** What may be where; both give paths. */
 export interface MachineFiles {
   /** A program by name on PATH, or by its path; undefined when it cannot be run. */
@@ -9,8 +11,6 @@ export interface MachineFiles {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const ZIPKIN_JAR = 'zipkin/3.4.4/zipkin-server.jar';
-const LIBRARIES = ['usr/lib/x86_64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
 /** Small and quick to start; the image takes the same variable. */
 const JAVA_OPTS = '-Xmx160m -XX:+UseSerialGC -XX:TieredStopAtLevel=1';
 
@@ -19,16 +19,14 @@ const JAVA_OPTS = '-Xmx160m -XX:+UseSerialGC -XX:TieredStopAtLevel=1';
  * neither installed nor in the user's cache, where the set-up keeps what the tests need, is left out.
  */
 export function backEndImages(env: Environment, files: MachineFiles): ReadonlyMap<string, readonly string[]> {
-  const cache = `${env['XDG_CACHE_HOME'] || `${env['HOME'] ?? '/root'}/.cache`}/mesh`;
-  const debian = (folder: string, name: string): readonly string[] | undefined => {
+  const debian = (folder: 'prometheus' | 'redis', name: string): readonly string[] | undefined => {
     const installed = files.program(name);
     if (installed !== undefined) return [installed];
-    const directory = `${cache}/${folder}/debian`;
+    const directory = packageDirectory(folder, env);
     const kept = files.program(`${directory}/usr/bin/${name}`);
-    const libraries = LIBRARIES.map((library) => `${directory}/${library}`).join(':');
-    return kept === undefined ? undefined : ['/usr/bin/env', `LD_LIBRARY_PATH=${libraries}`, kept];
+    return kept === undefined ? undefined : ['/usr/bin/env', `LD_LIBRARY_PATH=${librariesOf(directory)}`, kept];
   };
-  const jar = `${cache}/${ZIPKIN_JAR}`;
+  const jar = zipkinJar(env);
   const java = files.program('java');
   const zipkin = ['/bin/sh', '-c', `exec ${java} \${JAVA_OPTS:-${JAVA_OPTS}} -jar ${jar} "$@"`, 'zipkin'];
   const all = {
