@@ -43,6 +43,8 @@ export interface Problem {
   readonly file?: string;
   /** 1-based. */
   readonly line?: number;
+  /** Only that what it names is not in force: it may come still, so that nobody has to write things in an order. */
+  readonly dangling?: true;
 }
 
 /** A value, or every problem that kept it from being one. */

@@ -32,6 +32,11 @@ export class Fields {
     this.#note(this.#at(field), message);
   }
 
+  /** Notes that what a field names is not there, as the caller has found; it may come still. */
+  miss(field: string, message: string): void {
+    this.#problems.push({ path: this.#at(field), message, dangling: true });
+  }
+
   /** Notes every field that is none of these, with the one it may be meant for. */
   noOthers(known: readonly string[]): void {
     for (const field of Object.keys(this.#value)) {

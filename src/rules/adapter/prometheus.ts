@@ -84,7 +84,7 @@ function readMetric(metric: Fields, instances: readonly CompiledInstance[]): Pro
   const instanceName = metric.requiredText('instanceName');
   const instance = instances.find((sent) => sent.template === 'metric' && isNamed(sent.name, instanceName));
   if (instanceName !== '' && instance === undefined) {
-    metric.refuse('instanceName', `no rule sends a metric instance "${instanceName}" here`);
+    metric.miss('instanceName', `no rule sends a metric instance "${instanceName}" here`);
   }
   const valueType = instance?.types['value'];
   if (valueType !== undefined && !NUMERIC.includes(valueType))

@@ -50,7 +50,7 @@ export function readLimit(quota: Fields, instances: readonly CompiledInstance[])
   const instance = instances.find((sent) => sent.template === 'quota' && isNamed(sent.name, name));
   if (name !== '' && instance === undefined) {
     const sent = instances.filter(({ template }) => template === 'quota').map((one) => one.name);
-    quota.refuse(
+    quota.miss(
       'name',
       `no rule sends a quota instance "${name}" here; rules send ${sent.length === 0 ? 'none' : sent.join(', ')}`,
     );

@@ -72,7 +72,7 @@ export const statsd = defineAdapter<StatsdParams>({
 function readMetric(fields: Fields, name: string, metric: Fields, instances: readonly CompiledInstance[]): StatsdMetric {
   metric.noOthers(['type', 'nameTemplate']);
   const instance = instances.find((sent) => sent.template === 'metric' && isNamed(sent.name, name));
-  if (instance === undefined) fields.refuse(`metrics.${name}`, `no rule sends a metric instance "${name}" here`);
+  if (instance === undefined) fields.miss(`metrics.${name}`, `no rule sends a metric instance "${name}" here`);
   const valueType = instance?.types['value'];
   if (valueType !== undefined && !NUMERIC.includes(valueType))
     fields.refuse(`metrics.${name}`, `${name} has a value of type ${valueType}, which is no number`);

@@ -1,10 +1,9 @@
 import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
-import type { RuleProblem } from './configuration.ts';
 import { idOf } from './reference.ts';
 
 /** A value, or what is wrong; paths begin at the object. */
-export type Attempt<T> = { readonly value: T } | { readonly problems: readonly RuleProblem[] };
+export type Attempt<T> = { readonly value: T } | { readonly problems: readonly Problem[] };
 
 export const attemptOf = <T>(parsed: Parsed<T>): Attempt<T> =>
   parsed.ok ? { value: parsed.value } : { problems: parsed.problems };

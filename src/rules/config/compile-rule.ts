@@ -5,7 +5,7 @@ import type { CompiledExpression, CompileExpression } from '../expression/types.
 import type { CompiledInstance } from '../template/template.ts';
 import { isTemplateName } from '../template/templates.ts';
 import { type Attempt, idOfObject, namespaceOf } from './attempt.ts';
-import type { CompiledAction, CompiledHeader, CompiledRule, ConfiguredHandler, RuleProblem } from './configuration.ts';
+import type { CompiledAction, CompiledHeader, CompiledRule, ConfiguredHandler } from './configuration.ts';
 import type { HeaderSpec, RuleSpec } from './parse-rule.ts';
 import { resolveReference } from './reference.ts';
 
@@ -28,14 +28,16 @@ export function sentInstances(
   return new Map([...sent].map(([handler, set]) => [handler, [...set]]));
 }
 
-const handlerId = (text: string, rule: KubeObject): string =>
+/** The id of the handler that an action of a rule names. */
+export const handlerId = (text: string, rule: KubeObject): string =>
   resolveReference(text, {
     namespace: namespaceOf(rule),
     general: 'handler',
     isKind: (kind) => kind === 'handler' || ADAPTERS.has(kind),
   });
 
-const instanceId = (text: string, rule: KubeObject): string =>
+/** The id of an instance that an action of a rule names. */
+export const instanceId = (text: string, rule: KubeObject): string =>
   resolveReference(text, {
     namespace: namespaceOf(rule),
     general: 'instance',
@@ -51,7 +53,7 @@ export interface RuleParts {
 
 /** All problems of a rule are told, not the first. */
 export function compileRule(object: KubeObject, spec: RuleSpec, parts: RuleParts): Attempt<CompiledRule> {
-  const problems: RuleProblem[] = [];
+  const problems: Problem[] = [];
   const match = spec.match === '' ? undefined : expression(spec.match, 'BOOL', 'spec.match', parts, problems);
   const actions = spec.actions.flatMap((action, index) =>
     compileAction(object, action, `spec.actions[${index}]`, parts, problems),
@@ -74,7 +76,7 @@ function compileAction(
   action: RuleSpec['actions'][number],
   path: string,
   { instances, handlers }: RuleParts,
-  problems: RuleProblem[],
+  problems: Problem[],
 ): readonly CompiledAction[] {
   const id = handlerId(action.handler, object);
   const handler = handlers.get(id);

@@ -1,4 +1,4 @@
-import type { Parsed } from '../../lib/errors.ts';
+import type { Parsed, Problem } from '../../lib/errors.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { vocabularyWith } from '../attribute/standard-vocabulary.ts';
 import { expressionCompiler } from '../expression/compile.ts';
@@ -12,7 +12,7 @@ import { manifestAttributes } from './attribute-manifest.ts';
 import { adapterOf, configureHandler } from './compile-handler.ts';
 import { generalInstance, namedInstance } from './compile-instance.ts';
 import { compileRule, type RuleParts, sentInstances } from './compile-rule.ts';
-import type { CompiledRule, Configuration, ConfiguredHandler, ObjectProblem, RuleProblem } from './configuration.ts';
+import type { CompiledRule, Configuration, ConfiguredHandler, ObjectProblem } from './configuration.ts';
 import { parseRule, type RuleSpec } from './parse-rule.ts';
 import { type CompiledQuotaBinding, type CompiledQuotaSpec, QuotaCharges } from './quota-charges.ts';
 import { compileQuotaBinding, compileQuotaSpec, type QuotaSpecParts } from './quota-spec.ts';
@@ -153,7 +153,7 @@ function bindTo(roles: ReadonlyMap<string, ServiceRole>, object: KubeObject): Pa
   if (!parsed.ok) return parsed;
   const id = idOf(parsed.value.role, 'ServiceRole', parsed.value.namespace);
   if (roles.has(id)) return parsed;
-  const problem: RuleProblem = { path: 'spec.roleRef.name', message: `there is no ${id} in force`, dangling: true };
+  const problem: Problem = { path: 'spec.roleRef.name', message: `there is no ${id} in force`, dangling: true };
   return { ok: false, problems: [problem] };
 }
 

@@ -57,14 +57,8 @@ export interface CompiledHeader {
   readonly values: readonly CompiledExpression[];
 }
 
-/** What is wrong with an object. */
-export interface RuleProblem extends Problem {
-  /** Only that what it names is not in force: it may come still, so that nobody has to write things in an order. */
-  readonly dangling?: true;
-}
-
 /** A problem of an object, and what holds in its place. */
-export interface ObjectProblem extends RuleProblem {
+export interface ObjectProblem extends Problem {
   readonly object: KubeObject;
   /** `last good`: what the object said before still holds. `absent`: it has never been good, and is not in force. */
   readonly inForce: 'last good' | 'absent';

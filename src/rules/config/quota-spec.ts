@@ -35,7 +35,7 @@ function readCharges(rule: Fields, { allocated }: QuotaSpecParts): readonly Quot
     const quota = entry.requiredText('quota');
     if (quota !== '' && !allocated.some((id) => isNamed(id, quota))) {
       const known = allocated.length === 0 ? 'none' : allocated.join(', ');
-      entry.refuse('quota', `no rule allocates a quota "${quota}"; rules allocate ${known}`);
+      entry.miss('quota', `no rule allocates a quota "${quota}"; rules allocate ${known}`);
     }
     return { quota, amount: entry.wholeNumber('charge', 1, MAX_CHARGE) ?? 1 };
   });
@@ -101,7 +101,7 @@ export function compileQuotaBinding(
     const name = reference.requiredText('name');
     const id = idOf(name, 'QuotaSpec', reference.text('namespace') ?? own);
     const spec = specs.get(id);
-    if (name !== '' && spec === undefined) reference.refuse('name', `there is no ${id} in force`);
+    if (name !== '' && spec === undefined) reference.miss('name', `there is no ${id} in force`);
     return spec ?? [];
   });
   if (services.length === 0) fields.refuse('services', 'is required');

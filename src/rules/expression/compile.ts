@@ -3,7 +3,7 @@ import type { AttributeBag, Vocabulary } from '../attribute/bag.ts';
 import type { Value, ValueType } from '../attribute/value.ts';
 import { EXAMPLE_OF, FROM_TEXT, isTextual } from './canonical.ts';
 import { type Apply, FUNCTIONS, type Parameter } from './functions.ts';
-import { mistake } from './mistake.ts';
+import { mistake, NO_ATTRIBUTE } from './mistake.ts';
 import { BINARY, canonicalised, type Evaluate, type Operation, UNARY } from './operators.ts';
 import { parseExpression } from './parse.ts';
 import { requirements } from './requirements.ts';
@@ -81,7 +81,7 @@ class Compiler {
   #attribute({ name, at }: Expression & { kind: 'attribute' }): Part {
     const type = this.#vocabulary.typeOf(name);
     if (type === undefined) {
-      throw mistake(this.#text, at, `there is no attribute ${name}${suggestion(name, this.#vocabulary.names())}`);
+      throw mistake(this.#text, at, `${NO_ATTRIBUTE} ${name}${suggestion(name, this.#vocabulary.names())}`);
     }
     this.#attributes.add(name);
     return { type, evaluate: (bag) => bag.get(name) };

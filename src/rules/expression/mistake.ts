@@ -7,3 +7,11 @@ export function mistake(text: string, at: number, message: string): MeshError {
   const place = text.includes('\n') ? `line ${before.length}, column ${column}` : `column ${column}`;
   return new MeshError('invalid', `${place}: ${message}`);
 }
+
+/** How the message begins, behind the place, about an attribute that no vocabulary has. */
+export const NO_ATTRIBUTE = 'there is no attribute';
+
+/** Whether a problem is only that an attribute is not known: an attributemanifest may still make it known. */
+export function isOfUnknownAttribute(message: string): boolean {
+  return message.includes(`: ${NO_ATTRIBUTE} `);
+}

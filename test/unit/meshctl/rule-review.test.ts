@@ -41,6 +41,28 @@ describe('review of what is written for mixs', () => {
     });
   });
 
+  it('warns of handlers and charges that come before their rules, too', async () => {
+    const quota = { name: 'requests', maxAmount: 5 };
+    const { refused, warnings } = await review(
+      [],
+      [
+        ruleObject('memquota', 'm', { quotas: [quota] }),
+        ruleObject('prometheus', 'p', { metrics: [{ name: 'n', instanceName: 'count', kind: 'COUNTER' }] }),
+        ruleObject('statsd', 's', { metrics: { count: { type: 'COUNTER' } } }),
+        ruleObject('QuotaSpec', 'cost', { rules: [{ quotas: [{ quota: 'requests' }] }] }),
+        ruleObject('QuotaSpecBinding', 'b', { services: [{ name: 'web' }], quotaSpecs: [{ name: 'cost' }] }),
+      ],
+    );
+    expect(refused).to.deep.equal([]);
+    expect(warnings.map((text) => text.split(': ', 2)[1])).to.deep.equal([
+      'spec.quotas[0].name',
+      'spec.metrics[0].instanceName',
+      'spec.metrics.count',
+      'spec.rules[0].quotas[0].quota',
+      'spec.quotaSpecs[0].name',
+    ]);
+  });
+
   it('refuses what can never be right, with its place', async () => {
     const { refused } = await review([NOTHING], [ruleObject('denier', 'deny', { status: { code: 99 } }), RULE]);
     expect(refused).to.have.length(1);
