@@ -1,6 +1,7 @@
 /** All analysers, in the order of their codes. */
 import { expiringCertificates } from './analysers/expiring-certificates.ts';
 import { idlePolicies } from './analysers/idle-policies.ts';
+import { idleRules } from './analysers/idle-rules.ts';
 import { injectionConfiguration } from './analysers/injection-configuration.ts';
 import { inlineKeys } from './analysers/inline-keys.ts';
 import { invalidObjects } from './analysers/invalid-objects.ts';
@@ -17,6 +18,8 @@ import { policyTargets } from './analysers/policy-targets.ts';
 import { portNames } from './analysers/port-names.ts';
 import { publishedRoots } from './analysers/published-roots.ts';
 import { refusingPolicies } from './analysers/refusing-policies.ts';
+import { ruleDestinations } from './analysers/rule-destinations.ts';
+import { ruleProblems } from './analysers/rule-problems.ts';
 import { servicePods } from './analysers/service-pods.ts';
 import { sharedPorts } from './analysers/shared-ports.ts';
 import { targetPorts } from './analysers/target-ports.ts';
@@ -61,6 +64,9 @@ const ANALYSERS: readonly Analyser[] = [
   missingSidecars,
   outdatedSidecars,
   namespaceLabels,
+  ruleProblems,
+  idleRules,
+  ruleDestinations,
 ];
 
 /** Everything that is wrong with a mesh, the worst first. */

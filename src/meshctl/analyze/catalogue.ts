@@ -126,6 +126,30 @@ export const CATALOGUE = {
   MESH702: entry('warning', 'sidecar of an older configuration', 'restart it: kubectl rollout restart of what it belongs to'),
   MESH703: entry('warning', 'namespace label is misspelt', 'label it mesh-injection=enabled'),
   MESH704: entry('info', 'pod cannot have a sidecar', 'take hostNetwork away, or mind that no policy holds for it'),
+
+  MESH801: entry(
+    'error',
+    'invalid configuration of mixs',
+    'correct what the message names; until then mixs goes by what the object said before, or does without it',
+  ),
+  MESH802: entry(
+    'warning',
+    'configuration of mixs that names what there is not',
+    'correct the name, or create what it names; the object comes into force with it',
+  ),
+  MESH803: entry('info', 'handler or instance that no rule uses', 'name it in a rule, or delete it'),
+  MESH804: entry('warning', 'role or charge without a binding', 'name it in a binding, or delete it'),
+  MESH805: entry(
+    'info',
+    'quota that nothing charges',
+    'write a QuotaSpec and a QuotaSpecBinding, or mind that only who asks for the quota by its name is limited',
+  ),
+  MESH806: entry('warning', 'charge for a service that does not exist', 'correct the name, or create the service'),
+  MESH807: entry(
+    'warning',
+    'rule for a namespace without services',
+    'correct the namespace; rules for all services are in the namespace that mixs has in --configDefaultNamespace',
+  ),
 } as const satisfies Readonly<Record<string, Entry>>;
 
 export type FindingCode = keyof typeof CATALOGUE;

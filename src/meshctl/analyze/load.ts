@@ -9,8 +9,10 @@ import { KubernetesStore } from '../../sources/store/kubernetes/kubernetes-store
 import type { OpenedStore } from '../../sources/store/open.ts';
 import { withStore } from '../session.ts';
 import { ANALYSED_KINDS, type AnalysedKind, type MeshObjects, mergeObjects, type ObjectSet, onlyFiles } from './mesh-objects.ts';
+import { ownObjects } from './own-objects.ts';
 import { podsOfTemplates } from './pod-templates.ts';
 import { type FileObjects, readFileObjects } from './read-files.ts';
+import { readRules } from './read-rules.ts';
 
 export interface LoadOptions {
   readonly orchconfig: string;
@@ -37,11 +39,17 @@ export async function loadMesh({ orchconfig, filenames, namespace }: LoadOptions
   const skipped = files === undefined || files.skipped === 0 ? [] : [`${files.skipped} objects of other kinds are not looked at`];
   if (files !== undefined && orchconfig === '' && !isInCluster(host.env)) {
     const note = 'only the files are looked at; --orchconfig (or MESH_ORCHCONFIG) names the mesh that they are for';
-    return { live: undefined, merged: onlyFiles(files.objects), files, templates: files.pods, notes: [note, ...skipped] };
+    return {
+      live: undefined,
+      merged: onlyFiles(files.objects, files.rules),
+      files,
+      templates: files.pods,
+      notes: [note, ...skipped],
+    };
   }
   return withStore(orchconfig, host, async (store) => {
     const { set, notes } = await readStore(store, namespace, host);
-    const merged = files === undefined ? set : mergeObjects(set, files.objects);
+    const merged = files === undefined ? set : mergeObjects(set, files.objects, files.rules);
     // Where nothing makes pods, as in a plain directory, those that the workloads stand for are taken.
     const planned = set.objects.pod.length > 0 || set.isCluster ? [] : set.objects.deployment.flatMap(plannedPods);
     const broken = store.problems().map(formatProblem);
@@ -84,20 +92,13 @@ async function readStore(
       if (code === 'not_found') unserved.push(name);
       else notes.push(`${message}; findings that need them are left out`);
       const own = code === 'permission_denied' && namespace !== '' && kinds[name].namespaced;
-      return [name, own ? await ownObjects(store, name, namespace, host) : []];
+      return [name, own ? (await ownObjects(store, kinds[name], namespace)).map(withoutKeys) : []];
     }
   });
-  const objects = Object.fromEntries(await Promise.all(lists)) as unknown as MeshObjects;
-  return { set: { objects, unread, unserved, isCluster }, notes: notes.sort() };
-}
-
-/** Who may not read the whole cluster may still read a namespace. */
-async function ownObjects(store: OpenedStore, kind: AnalysedKind, namespace: string, host: Host): Promise<readonly KubeObject[]> {
-  const list = await store.list(kindsFor(host.names)[kind], namespace).catch((thrown: unknown) => {
-    if (MeshError.from(thrown).code === 'permission_denied') return [];
-    throw thrown;
-  });
-  return list.map(withoutKeys);
+  const [read, { rules, note }] = await Promise.all([Promise.all(lists), readRules(store, namespace, host.names)]);
+  const objects = Object.fromEntries(read) as unknown as MeshObjects;
+  notes.push(...(note === undefined ? [] : [`${note}; findings that need them are left out`]));
+  return { set: { objects, rules, unread, unserved, isCluster }, notes: notes.sort() };
 }
 
 /** Private keys go no further than this: nothing that is analysed needs them. */

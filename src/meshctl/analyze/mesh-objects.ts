@@ -1,5 +1,6 @@
 import type { Kinds } from '../../model/kinds.ts';
-import type { KubeObject } from '../../model/object.ts';
+import { describeObject, type KubeObject } from '../../model/object.ts';
+import { mergeRules, onlyFileRules, type RuleSet } from './rule-set.ts';
 
 /** The kinds that analysis looks at. */
 export const ANALYSED_KINDS = [
@@ -23,6 +24,8 @@ export type MeshObjects = Readonly<Record<AnalysedKind, readonly KubeObject[]>>;
 /** Objects by kind, whatever they come from, and what is not known of them. */
 export interface ObjectSet {
   readonly objects: MeshObjects;
+  /** What mixs reads. */
+  readonly rules: RuleSet;
   /** Kinds whose objects could not be read: that one of them is missing proves nothing. */
   readonly unread: ReadonlySet<AnalysedKind>;
   /** Kinds that the API server does not serve. */
@@ -31,19 +34,14 @@ export interface ObjectSet {
   readonly isCluster: boolean;
 }
 
-/** `Policy foo/default` of an object: what it is found by. */
-export function objectKey({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): string {
-  return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
-}
-
 /** The set as it would be after the files were applied: their objects in the place of those there are. */
-export function mergeObjects(live: ObjectSet, files: MeshObjects): ObjectSet {
+export function mergeObjects(live: ObjectSet, files: MeshObjects, fileRules: readonly KubeObject[] = []): ObjectSet {
   const merged = ANALYSED_KINDS.map((kind): [AnalysedKind, readonly KubeObject[]] => {
-    const before = new Map(live.objects[kind].map((object) => [objectKey(object), object]));
-    for (const object of files[kind]) before.set(objectKey(object), updated(object, before.get(objectKey(object))));
+    const before = new Map(live.objects[kind].map((object) => [describeObject(object), object]));
+    for (const object of files[kind]) before.set(describeObject(object), updated(object, before.get(describeObject(object))));
     return [kind, [...before.values()]];
   });
-  return { ...live, objects: Object.fromEntries(merged) as MeshObjects };
+  return { ...live, objects: Object.fromEntries(merged) as MeshObjects, rules: mergeRules(live.rules, fileRules) };
 }
 
 /** A policy keeps its age when it is changed, and what controllers wrote stays. */
@@ -57,7 +55,7 @@ function updated(object: KubeObject, stored: KubeObject | undefined): KubeObject
 export const NO_OBJECTS: MeshObjects = Object.fromEntries(ANALYSED_KINDS.map((kind) => [kind, []])) as unknown as MeshObjects;
 
 /** Files alone: of what they do not speak nothing is known. */
-export function onlyFiles(files: MeshObjects): ObjectSet {
+export function onlyFiles(files: MeshObjects, rules: readonly KubeObject[] = []): ObjectSet {
   const unread = new Set(ANALYSED_KINDS.filter((kind) => files[kind].length === 0));
-  return { objects: files, unread, unserved: [], isCluster: false };
+  return { objects: files, rules: onlyFileRules(rules), unread, unserved: [], isCluster: false };
 }

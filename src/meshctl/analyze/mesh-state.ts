@@ -7,9 +7,12 @@ import type { KubeObject } from '../../model/object.ts';
 import { isMapping } from '../../model/parse/object.ts';
 import { selects } from '../../model/service.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import { compileConfiguration } from '../../rules/config/compile.ts';
+import type { Configuration } from '../../rules/config/configuration.ts';
 import { snapshotFrom } from '../object-snapshot.ts';
 import type { AnalysedKind, MeshObjects, ObjectSet } from './mesh-objects.ts';
 import { withPredictedSidecar } from './pod-templates.ts';
+import type { RuleSet } from './rule-set.ts';
 
 /** Everything that analysers look at: the objects as they are, and what the mesh makes of them. */
 export interface MeshState {
@@ -18,6 +21,9 @@ export interface MeshState {
   readonly rootNamespace: string;
   readonly now: Date;
   readonly objects: MeshObjects;
+  readonly rules: RuleSet;
+  /** What mixs makes of the rules. */
+  readonly mixs: Configuration;
   readonly snapshot: Snapshot;
   /** What keeps objects from being used. */
   readonly unusable: readonly { readonly object: KubeObject; readonly problem: Problem }[];
@@ -58,9 +64,10 @@ export function meshState(set: ObjectSet, options: StateOptions): MeshState {
     { ...set.objects, pod: pods },
     { names, domain, rootNamespace, onProblem: (object, problem) => unusable.push({ object, problem }) },
   );
-  const { objects, unserved, isCluster, unread } = set;
+  const { objects, rules, unserved, isCluster, unread } = set;
+  const mixs = compileConfiguration(rules.objects);
   const knows = (kind: AnalysedKind): boolean => !unread.has(kind) || (kind === 'pod' && predicted.length > 0);
-  return { names, rootNamespace, now, objects, snapshot, unusable, injection, hash, unserved, isCluster, knows };
+  return { names, rootNamespace, now, objects, rules, mixs, snapshot, unusable, injection, hash, unserved, isCluster, knows };
 }
 
 /** Whether some pod came from the template: it has all of its labels. */

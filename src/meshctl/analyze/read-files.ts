@@ -1,17 +1,21 @@
 /** Manifests to be analysed: everything in them, as far as it can be read, with where it stands. */
 import type { Host } from '../../io/host.ts';
 import { formatProblem, MeshError, type Problem } from '../../lib/errors.ts';
-import { findKind, type Kinds, kindsFor } from '../../model/kinds.ts';
-import type { KubeObject } from '../../model/object.ts';
+import { findKind, type Kinds } from '../../model/kinds.ts';
+import { describeObject, type KubeObject } from '../../model/object.ts';
 import { readDocuments, type SourceDocument } from '../../model/parse/document.ts';
 import { DEFAULT_NAMESPACE, expandList, isMapping, nestProblem, parseObject } from '../../model/parse/object.ts';
+import { allKinds } from '../../rules/config/kinds.ts';
 import { readSources } from '../input.ts';
-import type { Finding, Place, Subject } from './finding.ts';
-import { ANALYSED_KINDS, type AnalysedKind, type MeshObjects, objectKey } from './mesh-objects.ts';
+import { type Finding, type Place, type Subject, subjectOf } from './finding.ts';
+import { ANALYSED_KINDS, type AnalysedKind, type MeshObjects } from './mesh-objects.ts';
 import { podsOfTemplates } from './pod-templates.ts';
+import { rulePartOf } from './rule-set.ts';
 
 export interface FileObjects {
   readonly objects: MeshObjects;
+  /** Those that mixs reads. */
+  readonly rules: readonly KubeObject[];
   /** Pods that the workloads in the files would make. */
   readonly pods: readonly KubeObject[];
   /** Where an object, or a path in it, stands; undefined for objects that no file has. */
@@ -26,7 +30,7 @@ type Placer = (path: string) => Place;
 
 /** Reads files, directories and `-`. Throws MeshError `not_found` and `invalid` for files that cannot be read at all. */
 export async function readFileObjects(filenames: readonly string[], namespace: string, host: Host): Promise<FileObjects> {
-  const reader = new FileReader(kindsFor(host.names), namespace || DEFAULT_NAMESPACE);
+  const reader = new FileReader(allKinds(host.names), namespace || DEFAULT_NAMESPACE);
   for (const { name, text } of await readSources(filenames, host)) reader.read(name, text);
   return reader.result();
 }
@@ -35,6 +39,7 @@ class FileReader {
   readonly #kinds: Kinds;
   readonly #namespace: string;
   readonly #objects = new Map<AnalysedKind, KubeObject[]>();
+  readonly #rules: KubeObject[] = [];
   readonly #pods: KubeObject[] = [];
   readonly #places = new Map<string, Placer>();
   readonly #findings: Finding[] = [];
@@ -74,7 +79,7 @@ class FileReader {
   #podsOf(value: unknown, place: Placer): readonly KubeObject[] {
     try {
       const pods = podsOfTemplates(value, this.#namespace);
-      for (const pod of pods) this.#places.set(objectKey(pod), place);
+      for (const pod of pods) this.#places.set(describeObject(pod), place);
       this.#pods.push(...pods);
       return pods;
     } catch (thrown) {
@@ -85,18 +90,17 @@ class FileReader {
 
   #add(object: KubeObject, place: Placer): void {
     const kind = ANALYSED_KINDS.find((name) => this.#kinds[name].kind === object.kind);
-    if (kind === undefined) return;
-    const key = objectKey(object);
-    const list = this.#objects.get(kind) ?? [];
-    if (list.some((other) => objectKey(other) === key)) {
-      const { name, namespace } = object.metadata;
-      const subject: Subject = { kind: object.kind, name, ...(namespace === undefined ? {} : { namespace }) };
+    if (kind === undefined && rulePartOf(object.kind) === undefined) return;
+    const key = describeObject(object);
+    const list = kind === undefined ? this.#rules : (this.#objects.get(kind) ?? []);
+    if (list.some((other) => describeObject(other) === key)) {
       const [first, second] = [this.#places.get(key)?.(''), place('')];
       const message = `given at ${first?.file}:${first?.line} and at ${second.file}:${second.line}; nobody can say which one is meant`;
-      this.#findings.push({ code: 'MESH103', subject, message });
+      this.#findings.push({ code: 'MESH103', subject: subjectOf(object), message });
       return;
     }
-    this.#objects.set(kind, [...list, object]);
+    list.push(object);
+    if (kind !== undefined) this.#objects.set(kind, list);
     this.#places.set(key, place);
   }
 
@@ -112,6 +116,7 @@ class FileReader {
     const objects = Object.fromEntries(ANALYSED_KINDS.map((kind) => [kind, this.#objects.get(kind) ?? []]));
     return {
       objects: objects as unknown as MeshObjects,
+      rules: this.#rules,
       pods: this.#pods,
       placeOf: (subject, path) => this.#places.get(subject)?.(path),
       findings: this.#findings,

@@ -34,7 +34,7 @@ export function meshConfiguration(state: MeshState): readonly Finding[] {
     const message = `is the mesh configuration by its name, but the control plane reads the one of ${rootNamespace}`;
     return hasKey ? [{ code: 'MESH112', subject, message }] : [];
   });
-  const unreachable = mixsProblems(snapshot).map(
+  const unreachable = (state.knows('service') ? mixsProblems(snapshot) : []).map(
     ({ path, message }): Finding => ({ code: 'MESH115', subject: own, message: `${path}: ${message}` }),
   );
   return [...invalid, ...unread, ...portCollisions(snapshot.mesh, own), ...otherRoot(snapshot.mesh, own), ...unreachable];

@@ -1,14 +1,14 @@
-import type { KubeObject } from '../../../model/object.ts';
+import { describeObject, type KubeObject } from '../../../model/object.ts';
 import { isMapping } from '../../../model/parse/object.ts';
 import { describeService } from '../../../model/service.ts';
 import type { Finding } from '../finding.ts';
-import { objectKey } from '../mesh-objects.ts';
+
 import type { MeshState } from '../mesh-state.ts';
 import { ORCHESTRATOR_NAMESPACES } from './policies.ts';
 
 /** MESH402: services that nothing stands behind. */
 export function servicePods({ snapshot, objects, knows }: MeshState): readonly Finding[] {
-  const external = new Set(objects.service.filter(isExternalName).map(objectKey));
+  const external = new Set(objects.service.filter(isExternalName).map(describeObject));
   return snapshot.services.flatMap((service): readonly Finding[] => {
     const { namespace, name, selector, hostname } = service;
     if (ORCHESTRATOR_NAMESPACES.includes(namespace) || external.has(`Service ${namespace}/${name}`)) return [];
