@@ -216,6 +216,10 @@ describe('analysis of the configuration of mixs', () => {
       const objects = [...deny(), own, instance, list, rule('list', 'tenants.listchecker', 'tenant.listentry')];
       expect(codes(...objects)).to.deep.equal([]);
       const other = ruleObject('attributemanifest', 'm', { attributes: { 'our.other': { valueType: 'STRING' } } });
+      const role = roleObject('ServiceRole', 'writer', { rules: [{ services: ['*'] }] });
+      expect(codes(...objects, role, bound('reader'))).to.deep.equal([
+        'MESH802 ServiceRoleBinding foo/readers: spec.roleRef.name',
+      ]);
       expect(codes(...objects, other)).to.deep.equal([
         'MESH801 listentry mesh-system/tenant: spec.value',
         'MESH801 rule mesh-system/own: spec.match',
@@ -327,6 +331,13 @@ spec:
       ['MESH801', 'wrong.yaml', 6, 'spec.match'],
       ['MESH802', 'wrong.yaml', 16, 'spec.actions[0].handler'],
     ]);
+  });
+
+  it('tells of files alone what is wrong whatever the mesh has', async () => {
+    await writeFile(join(root, 'wrong.yaml'), WRONG);
+    const { code, out } = await run('-f', 'wrong.yaml', '-o', 'json');
+    const { findings } = JSON.parse(out) as { findings: readonly Record<string, unknown>[] };
+    expect([code, ...findings.map(({ code: found, line }) => `${found} ${line}`)]).to.deep.equal([1, 'MESH801 6']);
   });
 
   it('tells what a file brings about elsewhere', async () => {

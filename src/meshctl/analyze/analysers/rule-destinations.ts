@@ -30,8 +30,8 @@ function deserted(state: MeshState): readonly Finding[] {
   const { rules, objects, snapshot, knows } = state;
   // Arguments of mixs may name another namespace whose rules hold everywhere.
   if (!knows('pod') || !knows('deployment')) return [];
-  const occupied = [...objects.service, ...objects.pod].map(namespaceOf);
-  const inhabited = new Set([...occupied, ...snapshot.workloads.map(({ namespace }) => namespace), ...meshWide(state)]);
+  const ofServices = objects.service.map(namespaceOf);
+  const inhabited = new Set([...ofServices, ...snapshot.workloads.map(({ namespace }) => namespace), ...meshWide(state)]);
   return rules.objects.flatMap((object): readonly Finding[] => {
     const namespace = namespaceOf(object);
     if (object.kind !== 'rule' || inhabited.has(namespace)) return [];
