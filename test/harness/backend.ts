@@ -1,12 +1,10 @@
 /** Real back ends of mixs: processes of a test's own on loopback, which it ends. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Backend, type BackendProgram, findBackend } from '../../setup/backends/programs.ts';
+import { BackEndProgram } from './back-end-program.ts';
 
 const START_LIMIT_MS = 120_000;
 
@@ -25,49 +23,33 @@ export function requireBackend(backend: Backend, context: Mocha.Context): Backen
 export class BackendProcess {
   readonly port: number;
   readonly directory: string;
-  readonly #program: BackendProgram;
-  readonly #args: (directory: string) => readonly string[];
-  #child: ChildProcess | undefined;
+  readonly #env: BackendProgram['env'];
+  readonly #program: BackEndProgram;
 
   constructor(program: BackendProgram, port: number, args: (directory: string) => readonly string[]) {
     this.port = port;
     this.directory = mkdtempSync(join(tmpdir(), 'mesh-backend-'));
-    this.#program = program;
-    this.#args = args;
+    this.#env = program.env;
+    this.#program = new BackEndProgram([program.path, ...args(this.directory)]);
   }
 
   /** Resolves when something answers on the port. */
   async start(): Promise<void> {
-    const { path, env } = this.#program;
-    // The kernel ends it with the test, however that ends.
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', path, ...this.#args(this.directory)], {
-      cwd: this.directory,
-      env: { ...process.env, ...env },
-      stdio: 'ignore',
-    });
-    this.#child = child;
-    while (!(await accepts(this.port))) {
-      if (child.exitCode !== null) throw new Error(`${path} ended with ${child.exitCode}`);
-      await sleep(20);
-    }
+    const env = { ...process.env, ...this.#env };
+    await this.#program.start({ cwd: this.directory, env, stdio: 'ignore' }, () => accepts(this.port));
   }
 
   /** Stops answering without closing a connection, as a machine does that is cut off. */
   freeze(): void {
-    this.#child?.kill('SIGSTOP');
+    this.#program.signal('SIGSTOP');
   }
 
   thaw(): void {
-    this.#child?.kill('SIGCONT');
+    this.#program.signal('SIGCONT');
   }
 
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined || child.exitCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
+  kill(): Promise<void> {
+    return this.#program.kill();
   }
 
   async remove(): Promise<void> {

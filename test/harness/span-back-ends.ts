@@ -1,11 +1,10 @@
 /** Real receivers of spans: Zipkin's server, and the OTLP receiver of the OpenTelemetry collector. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { otlpReceiverPath } from '../../setup/otlp-receiver.ts';
 import { findZipkin } from '../../setup/zipkin.ts';
+import { BackEndProgram } from './back-end-program.ts';
 
 const START_LIMIT_MS = 120_000;
 const POLL_MS = 50;
@@ -24,8 +23,7 @@ export function requireZipkin(context: Mocha.Context): string {
 /** A Zipkin that keeps spans in memory. It ends with the test, however that ends. */
 export class ZipkinServer {
   readonly url: string;
-  readonly #args: readonly string[];
-  #child: ChildProcess | undefined;
+  readonly #program: BackEndProgram;
 
   constructor(jar: string, port: number) {
     this.url = `http://127.0.0.1:${port}`;
@@ -34,34 +32,18 @@ export class ZipkinServer {
       '--armeria.ports[0].ip=127.0.0.1',
       '--armeria.ports[0].protocols[0]=http',
     ];
-    this.#args = ['-Xmx160m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-jar', jar, ...listener];
+    const small = ['-Xmx160m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+    this.#program = new BackEndProgram(['java', ...small, '-jar', jar, ...listener]);
   }
 
   /** Resolves when it is healthy. */
   async start(): Promise<void> {
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'java', ...this.#args], {
-      env: { ...process.env, STORAGE_TYPE: 'mem' },
-      stdio: 'ignore',
-    });
-    this.#child = child;
-    const isHealthy = (): Promise<boolean> =>
-      fetch(`${this.url}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    while (!(await isHealthy())) {
-      if (child.exitCode !== null) throw new Error(`Zipkin ended with ${child.exitCode}`);
-      await sleep(POLL_MS);
-    }
+    const env = { ...process.env, STORAGE_TYPE: 'mem' };
+    await this.#program.start({ env, stdio: 'ignore' }, () => answers(`${this.url}/health`, ({ ok }) => ok));
   }
 
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined || child.exitCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
+  kill(): Promise<void> {
+    return this.#program.kill();
   }
 
   /** The spans of a trace, when there are as many. */
@@ -101,43 +83,26 @@ export function requireOtlpReceiver(context: Mocha.Context): string {
 /** The OTLP receiver of the collector; what it has understood comes out as the collector's own JSON. It ends with the test. */
 export class OtlpReceiver {
   readonly url: string;
-  readonly #path: string;
-  readonly #address: string;
-  #child: ChildProcess | undefined;
+  readonly #program: BackEndProgram;
   #messages: { readonly kind: string; readonly data: unknown }[] = [];
 
   constructor(path: string, port: number) {
-    this.#path = path;
-    this.#address = `127.0.0.1:${port}`;
-    this.url = `http://${this.#address}`;
+    const address = `127.0.0.1:${port}`;
+    this.#program = new BackEndProgram([path, address]);
+    this.url = `http://${address}`;
   }
 
   /** Resolves when it answers; forgets what it took in an earlier life. */
   async start(): Promise<void> {
     this.#messages = [];
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', this.#path, this.#address], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+    const isUp = (): Promise<boolean> => answers(this.url, () => true);
+    await this.#program.start({ stdio: ['ignore', 'pipe', 'inherit'] }, isUp, ({ stdout }) => {
+      if (stdout !== null) createInterface(stdout).on('line', (line) => this.#messages.push(JSON.parse(line)));
     });
-    this.#child = child;
-    createInterface(child.stdout).on('line', (line) => this.#messages.push(JSON.parse(line)));
-    const answers = (): Promise<boolean> =>
-      fetch(this.url).then(
-        () => true,
-        () => false,
-      );
-    while (!(await answers())) {
-      if (child.exitCode !== null) throw new Error(`the OTLP receiver ended with ${child.exitCode}`);
-      await sleep(POLL_MS);
-    }
   }
 
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (child === undefined || child.exitCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
+  kill(): Promise<void> {
+    return this.#program.kill();
   }
 
   /** The messages of one kind since it started, when there are as many. */
@@ -148,4 +113,8 @@ export class OtlpReceiver {
       await sleep(POLL_MS);
     }
   }
+}
+
+function answers(url: string, accepts: (response: Response) => boolean): Promise<boolean> {
+  return fetch(url).then(accepts, () => false);
 }

@@ -6,28 +6,12 @@ import { STANDARD_ATTRIBUTES } from '../../src/rules/attribute/standard-vocabula
 import { ruleObject } from '../fakes/rule-objects.ts';
 import { requireBackend } from '../harness/backend.ts';
 import { LabUnderTest } from '../harness/lab-under-test.ts';
+import { RAW_SERVICE } from '../harness/raw-service.ts';
 import { requireZipkin, type ZipkinSpan } from '../harness/span-back-ends.ts';
 
 const LIMIT_MS = 600_000;
 const URL = 'http://httpbin.foo:8000';
 const example = (name: string): string => fileURLToPath(new globalThis.URL(`../../examples/${name}`, import.meta.url));
-
-const RAW = `
-apiVersion: v1
-kind: Service
-metadata: {name: echo, namespace: foo}
-spec: {selector: {app: echo}, ports: [{name: tcp-echo, port: 9000}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: echo, namespace: foo}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: echo}}
-  template:
-    metadata: {labels: {app: echo}}
-    spec: {terminationGracePeriodSeconds: 1, containers: [{name: echo, image: httpbin, args: [--tcp-port, '9000']}]}
-`;
 
 /** Headers that a proxy takes of one answer are limited, so that those of checks are asked for in portions. */
 const PORTION = 40;
@@ -159,7 +143,7 @@ describe('the example of mixs, with a real Prometheus, Redis and Zipkin', functi
     lab = await LabUnderTest.create();
     const up = await lab.run('up');
     expect(up.code, up.stderr).to.equal(0);
-    const raw = await lab.file('raw.yaml', RAW);
+    const raw = await lab.file('raw.yaml', RAW_SERVICE);
     await apply(...['namespaces', 'foo', 'bar', 'legacy'].map((name) => example(`reference/${name}.yaml`)), raw);
     await apply(example('mixs/mesh.yaml'), example('mixs/rules.yaml'));
     await apply(...['prometheus', 'redis', 'zipkin'].map((name) => example(`mixs/backends/${name}.yaml`)));

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadKeys, publicKeySet } from '../../src/lab/images/signing-keys.ts';
 import { LabUnderTest, MANIFESTS } from '../harness/lab-under-test.ts';
+import { RAW_SERVICE } from '../harness/raw-service.ts';
 
 const LIMIT_MS = 240_000;
 const URL = 'http://httpbin.foo:8000';
@@ -107,22 +108,7 @@ const LIST = [
 
 /** A service of raw TCP, which only workloads with a certificate of foo may connect to. */
 const RAW = [
-  `---
-apiVersion: v1
-kind: Service
-metadata: {name: echo, namespace: foo}
-spec: {selector: {app: echo}, ports: [{name: tcp-echo, port: 9000}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: echo, namespace: foo}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: echo}}
-  template:
-    metadata: {labels: {app: echo}}
-    spec: {terminationGracePeriodSeconds: 1, containers: [{name: echo, image: httpbin, args: [--tcp-port, '9000']}]}
-`,
+  RAW_SERVICE,
   object('denier', 'closed', { status: { code: 7, message: 'closed' } }),
   object('checknothing', 'nothing', {}),
   object('rule', 'closed', {

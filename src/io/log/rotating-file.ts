@@ -15,6 +15,7 @@ import {
   surplusBackups,
 } from './backups.ts';
 import { LogFile, type LossReport } from './log-file.ts';
+import { streamFiles } from './stream-files.ts';
 
 /** Where winston's transports find the line. */
 const MESSAGE = Symbol.for('message');
@@ -197,6 +198,10 @@ class Rotation {
     const { directory, extension } = this.#files;
     this.#active = name;
     this.#startedAt = startedAt;
+    const onWrite = (bytes: number): void => {
+      this.#pending -= bytes;
+    };
+    const files = streamFiles((opened) => this.#opened(opened), onWrite);
     const transport = new this.#package({
       filename: join(directory, basename(name, extension)),
       extension,
@@ -208,35 +213,17 @@ class Rotation {
       eol: '',
       // Only read for the package's own limit on backups, which is not used.
       auditFile: devNull,
-      options: { flags: 'a', fs: this.#fileSystem() },
+      options: { flags: 'a', fs: files },
     });
     transport.logStream.on('error', (error: Error) => this.#fail(error));
     this.#transport = transport;
   }
 
-  /** The calls that Node's file stream makes, on files that never fail and are written at once. */
-  #fileSystem(): FileSystem {
-    const open = new Map<number, LogFile>();
-    let last = 0;
-    return {
-      open: (path, _flags, _mode, done) => {
-        const file = new LogFile(path, this.#report);
-        open.set(++last, file);
-        this.#file = file;
-        this.#began(basename(path), file.tryOpen());
-        done(null, last);
-      },
-      write: (fd, buffer, offset, length, _position, done) => {
-        this.#pending -= length;
-        open.get(fd)?.write(buffer.subarray(offset, offset + length));
-        done(null, length, buffer);
-      },
-      close: (fd, done) => {
-        open.get(fd)?.close();
-        open.delete(fd);
-        done(null);
-      },
-    };
+  #opened(path: string): LogFile {
+    const file = new LogFile(path, this.#report);
+    this.#file = file;
+    this.#began(basename(path), file.tryOpen());
+    return file;
   }
 
   #began(name: string, isThere: boolean): void {
@@ -284,19 +271,6 @@ class Rotation {
         return stats?.isFile() === true ? [{ name, modifiedAt: stats.mtimeMs }] : [];
       });
   }
-}
-
-interface FileSystem {
-  open(path: string, flags: string, mode: number, done: (error: null, fd: number) => void): void;
-  write(
-    fd: number,
-    buffer: Uint8Array,
-    offset: number,
-    length: number,
-    position: number | undefined,
-    done: (error: null, written: number, buffer: Uint8Array) => void,
-  ): void;
-  close(fd: number, done: (error: null) => void): void;
 }
 
 /** Not every file system knows when a file was made. */

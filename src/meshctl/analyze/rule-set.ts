@@ -1,22 +1,11 @@
 /** The objects of mixs' configuration, and what is not known of them. */
 import { describeObject, type KubeObject } from '../../model/object.ts';
 import { ADAPTERS } from '../../rules/adapter/adapters.ts';
-import type { CorePart } from '../../rules/config/kinds.ts';
+import { CORE_PARTS, type CorePart } from '../../rules/config/kinds.ts';
 import { isTemplateName } from '../../rules/template/templates.ts';
 
 /** What an object is to mixs, whichever of several kinds it has: an adapter's own is a `handler`, a template's own an `instance`. */
 export type RulePart = CorePart;
-
-const PARTS: readonly RulePart[] = [
-  'attributemanifest',
-  'handler',
-  'instance',
-  'rule',
-  'QuotaSpec',
-  'QuotaSpecBinding',
-  'ServiceRole',
-  'ServiceRoleBinding',
-];
 
 export interface RuleSet {
   readonly objects: readonly KubeObject[];
@@ -32,7 +21,7 @@ export const NO_RULES: RuleSet = { objects: [], unread: new Set(), isWhole: true
 export function rulePartOf(kind: string): RulePart | undefined {
   if (ADAPTERS.has(kind)) return 'handler';
   if (isTemplateName(kind)) return 'instance';
-  return PARTS.find((part) => part === kind);
+  return CORE_PARTS.find((part) => part === kind);
 }
 
 /** The set as it would be after the objects of files were applied. */
@@ -44,5 +33,5 @@ export function mergeRules(live: RuleSet, files: readonly KubeObject[]): RuleSet
 /** Files alone: of parts of which they have nothing, nothing is known. */
 export function onlyFileRules(objects: readonly KubeObject[]): RuleSet {
   const present = new Set(objects.map(({ kind }) => rulePartOf(kind)));
-  return { objects, unread: new Set(PARTS.filter((part) => !present.has(part))), isWhole: false };
+  return { objects, unread: new Set(CORE_PARTS.filter((part) => !present.has(part))), isWhole: false };
 }

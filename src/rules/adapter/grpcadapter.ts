@@ -2,6 +2,7 @@ import { type Duration, formatDuration, milliseconds, seconds } from '../../lib/
 import type { Fields } from '../../model/parse/fields.ts';
 import type { ValueType } from '../attribute/value.ts';
 import type { CompiledInstance, TemplateName } from '../template/template.ts';
+import { REQUEST_TEMPLATES } from '../template/templates.ts';
 import { defineAdapter, SCHEMA } from './define.ts';
 
 export interface GrpcAdapterParams {
@@ -53,19 +54,6 @@ export interface SentInstance {
   readonly types: Readonly<Record<string, ValueType>>;
 }
 
-const TEMPLATES = [
-  'apikey',
-  'authorization',
-  'checknothing',
-  'edge',
-  'listentry',
-  'logentry',
-  'metric',
-  'quota',
-  'reportnothing',
-  'tracespan',
-] as const satisfies readonly TemplateName[];
-
 const FIELDS = [
   'address',
   'tls',
@@ -93,7 +81,7 @@ const MAX_PARAMS = 256 * 1024;
 export const grpcadapter = defineAdapter<GrpcAdapterParams>({
   name: 'grpcadapter',
   description: 'Asks and tells a program of your own that serves mesh.adapter.v1 over gRPC',
-  templates: TEMPLATES,
+  templates: REQUEST_TEMPLATES,
   templatesOf: ({ templates }) => templates,
   schema: SCHEMA.object(
     {
@@ -107,7 +95,7 @@ export const grpcadapter = defineAdapter<GrpcAdapterParams>({
         }),
         description: 'without it the connection is in plaintext',
       },
-      templates: { ...SCHEMA.list({ type: 'string', enum: TEMPLATES }), description: 'what the adapter takes' },
+      templates: { ...SCHEMA.list({ type: 'string', enum: REQUEST_TEMPLATES }), description: 'what the adapter takes' },
       params: { type: 'object', description: 'for the adapter to read' },
       deadline: { ...SCHEMA.duration, description: 'for a call, 10ms to 5s; default 1s' },
       failClose: { ...SCHEMA.flag, description: 'whether to refuse what the adapter does not decide; default true' },
@@ -178,10 +166,10 @@ function readPath(tls: Fields, field: string): string | undefined {
 
 function readTemplates(fields: Fields): readonly TemplateName[] {
   const texts = fields.texts('templates');
-  if (texts.length === 0) fields.refuse('templates', `must name at least one of ${TEMPLATES.join(', ')}`);
+  if (texts.length === 0) fields.refuse('templates', `must name at least one of ${REQUEST_TEMPLATES.join(', ')}`);
   return texts.flatMap((text, index) => {
-    const template = TEMPLATES.find((name) => name === text);
-    if (template === undefined) fields.refuse(`templates[${index}]`, `"${text}" is none of ${TEMPLATES.join(', ')}`);
+    const template = REQUEST_TEMPLATES.find((name) => name === text);
+    if (template === undefined) fields.refuse(`templates[${index}]`, `"${text}" is none of ${REQUEST_TEMPLATES.join(', ')}`);
     return template ?? [];
   });
 }

@@ -1,21 +1,11 @@
+import { REQUEST_TEMPLATES } from '../template/templates.ts';
 import { defineAdapter, SCHEMA } from './define.ts';
 
 /** Takes everything and does nothing. */
 export const noop = defineAdapter<Readonly<Record<string, never>>>({
   name: 'noop',
   description: 'Takes everything and does nothing, to try rules out',
-  templates: [
-    'apikey',
-    'authorization',
-    'checknothing',
-    'edge',
-    'listentry',
-    'logentry',
-    'metric',
-    'quota',
-    'reportnothing',
-    'tracespan',
-  ],
+  templates: REQUEST_TEMPLATES,
   schema: SCHEMA.object({}),
   read: (fields) => {
     fields.noOthers([]);

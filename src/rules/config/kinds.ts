@@ -4,24 +4,8 @@ import type { ResourceKind } from '../../model/object.ts';
 import { ADAPTERS } from '../adapter/adapters.ts';
 import { TEMPLATES } from '../template/templates.ts';
 
-export type CorePart =
-  | 'attributemanifest'
-  | 'rule'
-  | 'handler'
-  | 'instance'
-  | 'QuotaSpec'
-  | 'QuotaSpecBinding'
-  | 'ServiceRole'
-  | 'ServiceRoleBinding';
-
-/** What a kind of configuration is for. */
-export type RuleKind = { readonly resource: ResourceKind } & (
-  | { readonly part: 'core'; readonly name: CorePart }
-  | { readonly part: 'adapter'; readonly name: string }
-  | { readonly part: 'template'; readonly name: string }
-);
-
-const CORE: readonly CorePart[] = [
+/** The kinds that are no adapter's and no template's own. */
+export const CORE_PARTS = [
   'attributemanifest',
   'handler',
   'instance',
@@ -30,7 +14,16 @@ const CORE: readonly CorePart[] = [
   'QuotaSpecBinding',
   'ServiceRole',
   'ServiceRoleBinding',
-];
+] as const;
+export type CorePart = (typeof CORE_PARTS)[number];
+
+/** What a kind of configuration is for. */
+export type RuleKind = { readonly resource: ResourceKind } & (
+  | { readonly part: 'core'; readonly name: CorePart }
+  | { readonly part: 'adapter'; readonly name: string }
+  | { readonly part: 'template'; readonly name: string }
+);
+
 /** Kinds of the group `rbac.<domain>/v1alpha1`, where users have them. */
 const ROLES: readonly string[] = ['ServiceRole', 'ServiceRoleBinding'];
 
@@ -43,7 +36,7 @@ export function ruleKinds(domain: string): readonly RuleKind[] {
     namespaced: true,
   });
   return [
-    ...CORE.map((name) => ({ part: 'core' as const, name, resource: resource(name) })),
+    ...CORE_PARTS.map((name) => ({ part: 'core' as const, name, resource: resource(name) })),
     ...[...ADAPTERS.keys()].map((name) => ({ part: 'adapter' as const, name, resource: resource(name) })),
     ...Object.keys(TEMPLATES).map((name) => ({ part: 'template' as const, name, resource: resource(name) })),
   ];

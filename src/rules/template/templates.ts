@@ -18,4 +18,9 @@ export const TEMPLATES: { readonly [Name in TemplateName]: Template<Name> } = {
   tracespan,
 };
 
+/** Those whose instances say something of a request; the others make attributes of what a store knows. */
+export const REQUEST_TEMPLATES: readonly TemplateName[] = Object.values(TEMPLATES)
+  .filter(({ variety }) => variety !== 'attributes')
+  .map(({ name }) => name);
+
 export const isTemplateName = (name: string): name is TemplateName => Object.hasOwn(TEMPLATES, name);
