@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Host } from '../io/host.ts';
 import type { Logger } from '../io/log/logger.ts';
-import { formatProblem, MeshError, type Problem } from '../lib/errors.ts';
+import { MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { followMeshConfigMap, type MeshConfigSource } from '../sources/mesh-configuration.ts';
 import type { ObjectStore } from '../sources/store/object-store.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { createStoreProblemLog } from '../sources/store/problem-log.ts';
 import { Admission } from './admission.ts';
 import { Cluster, type FollowedKind } from './cluster.ts';
 import { acceptsTcp, answersHttp, ComponentSupervisor } from './control-plane.ts';
@@ -82,10 +83,7 @@ export async function runLabDaemon(options: DaemonOptions): Promise<void> {
 
 function openLabStore({ paths, host, logger }: DaemonOptions): OpenedStore {
   const { env, cwd, now, names } = host;
-  const onProblem = (problems: readonly Problem[]): void => {
-    for (const problem of problems)
-      logger.warn('a file of the store is bad; its last good content stays in force', { problem: formatProblem(problem) });
-  };
+  const onProblem = createStoreProblemLog(logger);
   return openStore(paths.store, { flag: '--dir', kinds: kindsFor(names), env, cwd, now, newUid: randomUUID, onProblem });
 }
 

@@ -4,9 +4,10 @@ import type { Invocation } from '../flags/table.ts';
 import type { Host } from '../io/host.ts';
 import { createLogging } from '../io/log/winston.ts';
 import { seconds } from '../lib/duration.ts';
-import { formatProblem, MeshError } from '../lib/errors.ts';
+import { MeshError } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { createStoreProblemLog } from '../sources/store/problem-log.ts';
 import { type CaConfig, resolveConfig } from './config.ts';
 import type { CaFlags } from './flags.ts';
 import { serve } from './serve.ts';
@@ -27,9 +28,7 @@ export async function run(invocation: Invocation<CaFlags>, host: Host): Promise<
       now: host.now,
       newUid: randomUUID,
       resync: RESYNC,
-      onProblem: (problems) => {
-        for (const problem of problems) logger.warn('an object in the store is refused', { problem: formatProblem(problem) });
-      },
+      onProblem: createStoreProblemLog(logger),
     });
     try {
       requireCluster(config, store);

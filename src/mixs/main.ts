@@ -10,12 +10,12 @@ import { createHttpServer } from '../io/http/server.ts';
 import { createLogging, type Logging } from '../io/log/winston.ts';
 import { startProfiler } from '../io/profile/profiler.ts';
 import { ANY_HOST } from '../lib/address.ts';
-import { formatProblem } from '../lib/errors.ts';
 import { buildInfo } from '../lib/version.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { allKinds, ruleKinds } from '../rules/config/kinds.ts';
 import { systemTimers } from '../sources/debounce.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { createStoreProblemLog } from '../sources/store/problem-log.ts';
 import { HandlerConditions } from './adapter/handler-conditions.ts';
 import { openHandler } from './adapter/openers.ts';
 import { ScrapedRegistries } from './adapter/scraped-registries.ts';
@@ -67,9 +67,7 @@ function open(path: string, { names, env, cwd, now }: Host, logging: Logging): O
     cwd,
     now,
     newUid: randomUUID,
-    onProblem: (problems) => {
-      for (const problem of problems) logger.warn('an object in the store is refused', { problem: formatProblem(problem) });
-    },
+    onProblem: createStoreProblemLog(logger),
   });
 }
 

@@ -6,10 +6,10 @@ import type { Logger } from '../io/log/logger.ts';
 import { createLogging } from '../io/log/winston.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { createStoreProblemLog } from '../sources/store/problem-log.ts';
 import { type DiscoveryConfig, resolveConfig } from './config.ts';
 import { DISCOVERY_SCOPES, type DiscoveryFlags } from './flags.ts';
 import { type Stores, serve } from './serve.ts';
-import { createStoreProblemLog } from './store-problems.ts';
 
 /** Serves until the host's signal; gives the exit code. */
 export async function run(invocation: Invocation<DiscoveryFlags>, host: Host): Promise<number> {

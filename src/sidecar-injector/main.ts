@@ -11,9 +11,9 @@ import { createLogging } from '../io/log/winston.ts';
 import { keepLivenessFile } from '../io/probe/liveness-file.ts';
 import { ANY_HOST } from '../lib/address.ts';
 import { seconds } from '../lib/duration.ts';
-import { formatProblem } from '../lib/errors.ts';
 import { kindsFor } from '../model/kinds.ts';
 import { type OpenedStore, openStore } from '../sources/store/open.ts';
+import { createStoreProblemLog } from '../sources/store/problem-log.ts';
 import { keepCaBundle } from '../sources/webhook-ca-bundle.ts';
 import { followKeyPair, followRoots } from './certificates.ts';
 import { type InjectorConfig, resolveConfig } from './config.ts';
@@ -58,9 +58,7 @@ function open(config: InjectorConfig, host: Host, logger: Logger): OpenedStore {
     now,
     newUid: randomUUID,
     resync: RESYNC,
-    onProblem: (problems) => {
-      for (const problem of problems) logger.warn('an object in the store is refused', { problem: formatProblem(problem) });
-    },
+    onProblem: createStoreProblemLog(logger),
   });
 }
 

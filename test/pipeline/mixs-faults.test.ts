@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -265,6 +267,33 @@ describe('mixs when it starts and ends', function () {
       const interval = await failure({ [`${name}ProbeInterval`]: seconds(1), port: 0, monitoringPort: 0 });
       expect(interval).to.include({ code: 'usage', message });
     }
+  });
+
+  it('says once why the API server cannot be followed, however many kinds it asks for', async () => {
+    const path = join(dir, 'kubeconfig');
+    let calls = 0;
+    const broken = createTcpServer((socket) => {
+      calls += 1;
+      socket.destroy();
+    }).listen(0, '127.0.0.1');
+    await once(broken, 'listening');
+    const { port } = broken.address() as AddressInfo;
+    const cluster = { name: 'broken', cluster: { server: `https://127.0.0.1:${port}` } };
+    const user = { name: 'me', user: { token: 'wrong' } };
+    const context = { name: 'it', context: { cluster: 'broken', user: 'me' } };
+    const config = { clusters: [cluster], users: [user], contexts: [context], 'current-context': 'it' };
+    writeFileSync(path, dump({ apiVersion: 'v1', kind: 'Config', ...config }));
+    const server = InProcess.begin(run, serverFlags, { configStoreURL: `k8s://${path}`, port: 0, monitoringPort: 0 });
+    try {
+      await server.logged('given by --configStoreURL');
+      // More than there are kinds: all of them have been asked for, some of them again.
+      while (calls < 100) await once(broken, 'connection');
+    } finally {
+      await server.stop().catch(() => {});
+      broken.close();
+    }
+    const reasons = [...server.log.matchAll(/the API server at .*$/gm)].map(([reason]) => reason);
+    expect(reasons).to.deep.equal([...new Set(reasons)]);
   });
 
   it('keeps its probe files fresh while it serves', async () => {

@@ -1,10 +1,10 @@
 import type { Host } from '../../io/host.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../io/kubernetes/client.ts';
 import type { Logger } from '../../io/log/logger.ts';
-import { formatProblem, type Problem } from '../../lib/errors.ts';
 import { buildInfo } from '../../lib/version.ts';
 import { kindsFor } from '../../model/kinds.ts';
 import { KubernetesStore } from '../../sources/store/kubernetes/kubernetes-store.ts';
+import { createStoreProblemLog } from '../../sources/store/problem-log.ts';
 import { Cluster, type FollowedKind, NODE_KINDS } from '../cluster.ts';
 import { Fields } from '../kubelet/fields.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
@@ -107,16 +107,13 @@ function openClusterStore(
   { sleep, random }: Machine,
   { host, logger }: NodeDaemonOptions,
 ): KubernetesStore {
-  const onProblem = (problems: readonly Problem[]): void => {
-    for (const problem of problems) logger.warn('the cluster cannot be followed', { problem: formatProblem(problem) });
-  };
   return new KubernetesStore({
     client,
     kinds: kindsFor(host.names),
     sleep,
     elapsed: () => performance.now(),
     random,
-    onProblem,
+    onProblem: createStoreProblemLog(logger),
   });
 }
 

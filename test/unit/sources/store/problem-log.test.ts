@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createStoreProblemLog } from '../../../src/pilot-discovery/store-problems.ts';
-import { MemoryLogger } from '../../fakes/memory-logger.ts';
+import { createStoreProblemLog } from '../../../../src/sources/store/problem-log.ts';
+import { MemoryLogger } from '../../../fakes/memory-logger.ts';
 
 describe('the log of what is wrong with a store', () => {
   let logger: MemoryLogger;

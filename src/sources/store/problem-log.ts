@@ -1,6 +1,6 @@
 /** Says in the log what keeps a store from being followed: manifests that are wrong, or an API server that is away. */
-import type { Logger } from '../io/log/logger.ts';
-import { formatProblem, type Problem } from '../lib/errors.ts';
+import type { Logger } from '../../io/log/logger.ts';
+import { formatProblem, type Problem } from '../../lib/errors.ts';
 
 /**
  * To be given every problem that there is, whenever that changes. What was said is not said again until it has been mended; and an API server that is
